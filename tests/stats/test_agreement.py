@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from itertools import combinations
@@ -11,7 +12,7 @@ import pytest
 from scipy import stats as scipy
 
 from ragstone.stats.agreement import Matrix, alpha, auroc, calibration_error, cluster_interval, kappa_interval, kappa_of
-from ragstone.stats.correction import Rates, labels_to_halve, prediction_powered, rogan_gladen
+from ragstone.stats.correction import Rates, labels_to_halve, prediction_powered, rogan_gladen, score_interval
 from ragstone.stats.rankings import majority, pass_at, spearman, tau_ap
 
 COUNTS = ((20, 5, 1), (4, 15, 6), (2, 3, 44))
@@ -117,10 +118,17 @@ def test_items_of_one_record_are_not_independent() -> None:
     thrice = prediction_powered(HUMAN * 3, JUDGED * 3, OTHERS * 3, power=once.power, clusters=ids)
     assert thrice.low == pytest.approx(once.low)
     assert thrice.high == pytest.approx(once.high)
-    normal = prediction_powered(HUMAN, JUDGED, OTHERS)
-    assert (once.high - once.value) / (normal.high - normal.value) == pytest.approx(scipy.t(9).ppf(0.975) / 1.959964)
+    even, others = [0, 1] * 5, [0, 1] * 15  # no skew
+    normal, apart = (prediction_powered(even, even, others, power=0, clusters=c) for c in (None, (ours, theirs)))
+    wider = scipy.t(8).ppf(0.975) / 1.959964 * math.sqrt(10 / 8)
+    assert (apart.high - apart.low) / (normal.high - normal.low) == pytest.approx(wider)
     with pytest.raises(ValueError, match="as many human"):
         prediction_powered([1], [], [1])
+
+
+def test_the_interval_of_a_skewed_estimate_is_nearly_wilsons() -> None:
+    """45 of 50: Wilson's interval is .7864 to .9565; Student's t reaches from .81 to .99."""
+    assert score_interval(0.9, 0.09 / 50, -0.072 / 2500, 1.959964) == pytest.approx((0.7864, 0.9565), abs=0.01)
 
 
 def test_how_many_labels_would_halve_the_interval() -> None:

@@ -45,8 +45,8 @@ def prediction_powered(
         unlabelled: the judge's values of all other items.
         power: the weight of the judge's values, 0 to 1; tuned for the narrowest interval if None.
         clusters: what each labelled and each unlabelled item belongs to (its record); items of one cluster are not
-            independent. The interval is then Student's t by the number of labelled clusters; it is the paper's normal
-            one, of independent items, if None.
+            independent. The interval is then Student's t by the number of labelled clusters, corrected for skewness
+            (``score_interval``); it is the paper's normal one, of independent items, if None.
 
     Raises:
         ValueError: no labelled or no unlabelled items, or lists of different lengths.
@@ -59,9 +59,26 @@ def prediction_powered(
         power = min(max(_slope(human, judged, unlabelled) / (1 + share), 0.0), 1.0)
     errors = [y - power * f for y, f in zip(human, judged, strict=True)]
     value = power * mean(unlabelled) + mean(errors)
-    reach = t_quantile(0.975, max(len(set(ours)) - 1, 1)) if clusters else Z
-    width = reach * math.sqrt(power**2 * _variance(unlabelled, theirs) + _variance(errors, ours))
-    return Corrected(value, value - width, value + width, mean([*judged, *unlabelled]), power)
+    variance, skew = (power**k * _moment(unlabelled, theirs, k) for k in (2, 3))
+    own, own_skew = (_moment(errors, ours, k) for k in (2, 3))
+    reach = Z
+    if clusters:
+        free = max(len(set(ours)) - 2, 1)  # the mean and the power are estimated from the labelled clusters
+        reach, own = t_quantile(0.975, free), own * (free + 2) / free
+    low, high = score_interval(value, variance + own, skew + own_skew if clusters else 0.0, reach)
+    return Corrected(value, low, high, mean([*judged, *unlabelled]), power)
+
+
+def score_interval(value: float, variance: float, skew: float, reach: float) -> tuple[float, float]:
+    """Return the values that lie within ``reach`` of their own standard errors of an estimate.
+
+    ``variance`` and ``skew`` are the estimate's second and third central moments. A skewed estimate varies more on one
+    side: as in an exponential family, its variance changes by ``skew / variance`` per unit of its mean. For a share,
+    the result is close to Wilson's (1927) interval; without skew, it is ``value`` ± ``reach`` standard errors.
+    """
+    shift = reach**2 * skew / variance / 2 if variance else 0.0
+    width = math.sqrt(reach**2 * variance + shift**2)
+    return value + shift - width, value + shift + width
 
 
 def _slope(human: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]) -> float:
@@ -86,7 +103,7 @@ def labels_to_halve(human: Sequence[float], judged: Sequence[float], unlabelled:
     if len(human) != len(judged) or not human or not unlabelled:
         raise ValueError("expected as many human as judged values, and at least one of each kind")
     n, every = len(human), len(human) + len(unlabelled)
-    total = _variance(human, range(n)) * n
+    total = _moment(human, range(n), 2) * n
     shared = max(_covariance(human, judged), 0.0)
     explained = min(_slope(human, judged, unlabelled) * shared / total, 1.0) if total else 1.0
     left = ((1 - explained) / n + explained / every) / 4 - explained / every
@@ -95,13 +112,13 @@ def labels_to_halve(human: Sequence[float], judged: Sequence[float], unlabelled:
     return math.ceil((1 - explained) / left) - n
 
 
-def _variance(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """The variance of the mean, over whole clusters."""
+def _moment(values: Sequence[float], clusters: Sequence[Hashable], order: int) -> float:
+    """The central moment of the mean, over whole clusters: 2 is its variance, 3 its skew."""
     centre = mean(values)
     sums: dict[Hashable, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value - centre
-    return math.fsum(one**2 for one in sums.values()) / len(values) ** 2
+    return math.fsum(one**order for one in sums.values()) / len(values) ** order
 
 
 class Rates(NamedTuple):
