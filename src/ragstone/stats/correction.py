@@ -118,7 +118,7 @@ def _moment(values: Sequence[float], clusters: Sequence[Hashable], order: int) -
     sums: dict[Hashable, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value - centre
-    return math.fsum(one**order for one in sums.values()) / len(values) ** order
+    return math.fsum(math.pow(one, order) for one in sums.values()) / math.pow(len(values), order)
 
 
 class Rates(NamedTuple):
