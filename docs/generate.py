@@ -38,50 +38,55 @@ NOTICE: Final = "<!-- Written by docs/generate.py. Change the code, then run it 
 
 _PROMPTS: Final[Mapping[str, str]] = {
     "style": "Prompt style for every step that offers it (see `ragstone prompts list`). Default: `default`.",
-    "format": "Format of labels: `json`, `keyed`, `yaml`, … or `adaptive`. Default: the prompt's own.",
+    "format": "Format of labels: `json`, `keyed`, `yaml`, … or `adaptive`. Default: the first format of the prompt.",
     "structured": "Whether to send a JSON schema: `auto`, `schema` or `off`. Default: `auto`.",
     "case_sensitive": "Whether labels must match the scale's exact words. Default: no.",
     "pack": "File of definitions and examples, [added to every prompt](../tasks/prompts-and-formats.md#add-a-pack).",
-    "pack_examples": "Number of the pack's examples to add, starting with those most similar to the question; 0: all.",
+    "pack_examples": "Number of examples from the pack to send, those most similar to the question first. 0 sends all.",
     **{task: f"Style for the step `{task}`, or the path to your own prompt." for task in TASKS},
 }
 """What each setting of prompts means, of all judges and of one."""
 
 MEANINGS: Final[Mapping[str, str]] = {
-    "judges.NAME.model": "The model's name, as the endpoint knows it. Required, except for `embedded`.",
+    "judges.NAME.model": "Name of the model, as the endpoint knows it. Required, except for `embedded`.",
     "judges.NAME.provider": "A preset from [judges](judges.md). Required, unless `base_url` is set.",
-    "judges.NAME.base_url": "Address that `/chat/completions` is appended to, without a password or query.",
-    "judges.NAME.api_key_env": "Environment variable that holds the key. Default: the provider's. Empty: no key.",
-    "judges.NAME.concurrency": "Max concurrent calls; 4 for `llamacpp`, `lmstudio` and `ollama`.",
-    "judges.NAME.rpm": "Max requests in any 60 seconds, over all judges at this address with this key; 0: no limit.",
-    "judges.NAME.tpm": "Max tokens in any 60 seconds (in + out), over the same judges; 0: no limit.",
+    "judges.NAME.base_url": "Address of the API, to which `/chat/completions` is added. No password or query.",
+    "judges.NAME.api_key_env": "Environment variable with the key. Default: that of the provider. If empty, no key "
+    "is sent.",
+    "judges.NAME.concurrency": "Maximum number of concurrent calls. For `llamacpp`, `lmstudio` and `ollama`, the "
+    "default is 4.",
+    "judges.NAME.rpm": "Maximum requests per minute. Judges with the same address and key share it. 0 means no limit.",
+    "judges.NAME.tpm": "Maximum tokens per minute (in + out), shared in the same way. 0 means no limit.",
     "judges.NAME.tier": "Service tier: flex costs about half as much and is slower. `--tier` overrides it.",
     "judges.NAME.tier_fallback": "Whether to use the standard tier if flex has no capacity.",
-    "judges.NAME.batch_tokens": "Max tokens queued in batches at a time; 0: no limit.",
-    "judges.NAME.timeout": "Seconds to wait for one reply; 600 for local servers.",
+    "judges.NAME.batch_tokens": "Maximum tokens in unfinished batches. 0 means no limit.",
+    "judges.NAME.timeout": "Seconds to wait for a reply. For local servers, the default is 600.",
     "judges.NAME.temperature": "Sampling temperature, unless a metric sets its own.",
-    "judges.NAME.max_tokens": "Max tokens of a reply, reasoning included. For local servers, it depends on the task.",
-    "judges.NAME.context": "Max tokens of a `trace` prompt; longer ones are split; 0: no limit.",
+    "judges.NAME.max_tokens": "Maximum tokens of a reply, including reasoning. For local servers, the default "
+    "depends on the step.",
+    "judges.NAME.context": "Maximum tokens of a `trace` prompt. Longer prompts are split. 0 means no limit.",
     **{f"judges.NAME.prompts.{name}": f"For this judge; overrides `prompts.{name}`." for name in _PROMPTS},
-    "judges.NAME.seed": "Sent with each request.",
+    "judges.NAME.seed": "Seed to send with each request.",
     "judges.NAME.extra_body": "Extra fields to add to each request.",
-    "judges.NAME.threshold": "Min probability for the best label, for `embedded` and `nli`.",
-    "judges.NAME.price.input": "Dollars per million input tokens. With `output`, replaces the price list.",
+    "judges.NAME.threshold": "Lowest probability that gets the best label, for `embedded` and `nli`.",
+    "judges.NAME.price.input": "Dollars per million input tokens. Set `input` and `output` to replace the price list.",
     "judges.NAME.price.output": "Dollars per million output tokens.",
-    "judges.NAME.price.cached": "Dollars per million cached input tokens. Default: `input`.",
+    "judges.NAME.price.cached": "Dollars per million cached input tokens. Default: the same as `input`.",
     "steps": "Maps a step to its judge, a list of judges (a panel), or `A>B` (a cascade).",
-    "panel.weights": "Maps a judge's name to its weight for `mean` and `majority`; the default weight is 1.",
+    "panel.weights": "Maps the name of a judge to its weight in `mean` and `majority`. The default weight is 1.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
-    "check.min": "Maps a metric to its min mean, from 0 to 1.",
-    "check.max": "Maps a score to its max mean, from 0 to 1, for scores where lower is better.",
-    "check.min_coverage": "Maps a metric to the min share of records with a value.",
-    "check.max_drop": "Maps a metric to the max drop in the mean, relative to the baseline; 0 to 1.",
-    "check.max_record_drop": "Maps a metric to the max drop in any single record, relative to the baseline; 0 to 1.",
-    "check.baseline": "Baseline run: a number, a name or a folder.",
-    "check.undecided": "Outcome if the drop exceeds the limit but the interval includes the limit: `pass` or `fail`.",
-    "check.corrected": "Apply `min` to the lower bound of the mean corrected by people's labels.",
-    "engine.deadline": "Max seconds for all tries of a call; default: 300, or the judge's timeout if longer.",
-    "engine.tries": "Max tries per call.",
+    "check.min": "Maps a metric to its minimum mean, from 0 to 1.",
+    "check.max": "Maps a score to its maximum mean, from 0 to 1. For scores where lower is better.",
+    "check.min_coverage": "Maps a metric to the minimum share of records with a value.",
+    "check.max_drop": "Maps a metric to the maximum drop in the mean from the baseline, from 0 to 1.",
+    "check.max_record_drop": "Maps a metric to the maximum drop of a single record from the baseline, from 0 to 1.",
+    "check.baseline": "The baseline run: a number, a name or a folder.",
+    "check.undecided": "What to do if the drop exceeds the limit but its interval includes the limit: `pass` or "
+    "`fail`.",
+    "check.corrected": "Whether to apply `min` to the lower bound of the mean that is corrected with human labels.",
+    "engine.deadline": "Maximum seconds for all tries of a call. Default: 300, or the timeout of the judge if it is "
+    "longer.",
+    "engine.tries": "Maximum number of tries per call.",
     "rubric": 'Your own criteria: `[rubric.NAME]`, `criterion = "…"`. See [rubric](../tasks/own-criteria.md).',
     "metrics": "Maps a metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
     **{
@@ -95,98 +100,104 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 RUN_FILE: Final[Mapping[str, str]] = {
     "run, name, status, input": "number, name, status and input of the run",
-    "metrics, chosen, left_out, parameters": "metrics requested, run, and left out with the reason; changed parameters",
-    "judges, default, steps": "each judge's settings (never a key), the default judge, the judges of single steps",
-    "signatures": "one for each score",
-    "nuggets, bank": "the nugget bank, with its digest",
-    "extent": "if only a part was read: `limit` and the number of `files`; or `sample`, `of` and `seed`",
-    "fields, on_error, store": "the mapping, the rule for bad records, the store",
+    "metrics, chosen, left_out, parameters": "the metrics that were requested, run, and skipped (with the reason), "
+    "and the parameters that were changed",
+    "judges, default, steps": "the settings of each judge (never a key), the default judge, and the judges of single "
+    "steps",
+    "signatures": "the signature of each score",
+    "nuggets, bank": "the file of the nugget bank, and the hash of its content",
+    "extent": "if only a part of the input was read: `limit` and the number of `files`, or `sample`, `of` and `seed`",
+    "fields, on_error, store": "the field mapping, what to do with unreadable records, and the store",
     "engine": "`tries`, `deadline`, `dead_after`, `ahead`, `repeat`, `cache`, `since` (start of a refresh), `limits`",
-    "only_failed, repeats": "if used: the run that results were copied from; how much the repeats differ, by metric",
-    "estimate, results": "as in the summary; the results file",
-    "ragstone, python, libraries": "versions; the libraries are those that affect numbers and bills",
+    "only_failed, repeats": "if used: the run from which results were copied, and how much the repeats of each "
+    "metric differ",
+    "estimate, results": "the estimate, as in the summary, and the results file",
+    "ragstone, python, libraries": "versions of Ragstone, Python and the libraries that affect scores or costs",
 }
 """What the keys of run.json mean."""
 
 BILL: Final[Mapping[str, str]] = {
     "sent": "requests sent",
-    "answered, here": "calls that were answered; of these, those that needed no request, by judge",
-    "replayed, shared": "calls answered from the store; calls that shared another call's reply in this run",
-    "retried, failed": "repeated tries; calls that got no reply",
-    "unseen": "calls of an offline run that are not in the store",
-    "paid": "calls, tokens and dollars of the replies; `unmetered_calls` had no token counts",
-    "by_step": "`paid` by judge and step, with `seconds`",
-    "unusable": "the part of `paid` that was charged for unreadable replies",
-    "lost": "`attempts` without a complete reply, and the most `dollars` that they may have cost",
-    "retry_causes, waited_seconds": "why tries were repeated; the time waited",
+    "answered, here": "the calls that were answered; `here` counts those that needed no request, by judge",
+    "replayed, shared": "the calls answered from the store, and the calls that used the reply of another call in "
+    "this run",
+    "retried, failed": "the number of repeated tries, and of calls that got no reply",
+    "unseen": "in an offline run, the calls that are not in the store",
+    "paid": "calls, tokens and dollars of the replies; for `unmetered_calls`, the endpoint sent no token counts",
+    "by_step": "`paid` for each judge and step, with `seconds`",
+    "unusable": "the part of `paid` that unreadable replies cost",
+    "lost": "the `attempts` without a complete reply, and the maximum `dollars` that they may have cost",
+    "retry_causes, waited_seconds": "the causes of repeated tries, and the time spent waiting",
     "notes": "parameters that an endpoint rejected",
 }
 """What the keys of a bill mean."""
 
 CASCADE: Final[Mapping[str, str]] = {
-    "judges, error": "the judges in order; the accepted error rate",
+    "judges, error": "the judges in order, and the accepted error rate",
     "bands": "the probabilities from which the first judge is confident",
-    "units, answered, unjudged": "number of units; of those answered, by judge; of those without a verdict",
-    "calls, dollars": "`made`, what the last judge `alone` would take, and `saved`",
+    "units, answered, unjudged": "the number of units, of units that each judge answered, and of units without a "
+    "verdict",
+    "calls, dollars": "`made`, `saved`, and what the last judge `alone` would need",
     "by": "how the dollars were computed",
 }
 """What the keys of a step of a cascade mean."""
 
 HEADER: Final[Mapping[str, str]] = {
-    "task": "the step. Required",
-    "style": "a name: small letters, digits and `_`. Required",
-    "version": "a whole number; 1 unless given",
-    "language": "a code such as `de`; English unless given",
+    "task": "the step (required)",
+    "style": "a name of small letters, digits and `_` (required)",
+    "version": "a whole number (default: 1)",
+    "language": "a language code such as `de` (default: English)",
     "form": "`nuggetize`: `answer` or `passages`. `rubric`: `steps` for the prompt that writes steps. "
     "`response_support`: `second` for the second wording. `support`: `three_way` for the scales `support3` and "
     "`support_contradict`. `relevance`: `answered` for the scale of that name",
-    "batch": "the maximum number of units per call; 1 unless given",
-    "formats": "the accepted formats, its own first",
-    "gives": "`evidence`, `reasons` or both, if a `<reasoning>` block with the fields `snippet` and `rationale` comes "
-    "before the labels",
-    "source": "the source of the wording",
+    "batch": "the maximum number of units per call (default: 1)",
+    "formats": "the accepted formats; the first one is the default",
+    "gives": "`evidence`, `reasons` or both, if the reply has a `<reasoning>` block with the fields `snippet` and "
+    "`rationale` before the labels",
+    "source": "where the wording comes from",
 }
 """What the lines of a prompt's header mean."""
 
 VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "Rating steps: `support`, `assign`, `relevance`, `importance`, `response_support`": {
-        "nonce": "the random code on the lines that delimit texts of the record",
-        "code": "the same, but equal in all prompts about the same passages, so that calls that begin with them share "
-        "the provider's cache",
+        "nonce": "a random code for the lines before and after each text of the record",
+        "code": "the same, but equal in all prompts about the same passages, so that these can share a provider's "
+        "cache",
         "question": "the record's question, if the step needs one",
-        "passages": "pairs of number and text: the evidence; for `assign` the response",
-        "units": "pairs of number and text: the units to label",
-        "n": "number of units",
-        "level": "their kind: `sentence`, `claim`, `nugget`, `passage` or `response`",
+        "passages": "the evidence, as pairs of number and text; for `assign`, the response",
+        "units": "the units to label, as pairs of number and text",
+        "n": "the number of units",
+        "level": "the kind of unit: `sentence`, `claim`, `nugget`, `passage` or `response`",
         "scale": "`scale.name` and `scale.labels`: `yes_no`, `scale_1_5`, `grade_0_3`, `grade_0_2`, `support3`, "
         "`support2`, `support_contradict`, `answered`, `importance`",
         "labels": "the allowed labels: those of the scale, and `trivial` if `skippable`",
-        "skippable": "whether a unit that states nothing may be labelled `trivial`",
-        "reasons, evidence": "whether the metric wants them",
+        "skippable": "whether a unit that makes no claim can be labelled `trivial`",
+        "reasons, evidence": "whether the metric asks for reasons or evidence",
         "answer": "the instructions of the chosen format, for `n` labels",
     },
     "`rubric`, in addition to those": {
-        "criteria": "pairs of number and criterion, which has `text`, `labels` with their meanings, and `steps`",
-        "response, reference, history": "empty if no criterion sees it",
+        "criteria": "the criteria, as pairs of number and criterion; each has `text`, `labels` with meanings, and "
+        "`steps`",
+        "response, reference, history": "the texts of these fields; empty if no criterion uses them",
     },
     "`rubric`, form `steps`": {
         "criterion": "the criterion",
-        "fields": "the names of the fields that it sees",
+        "fields": "the names of the fields that it uses",
         "most": "the maximum number of steps",
     },
     "`claims`": {
-        "sentences": "pairs of number and text",
-        "before": "the text before them",
+        "sentences": "the sentences, as pairs of number and text",
+        "before": "the text before these sentences",
         "question, n, nonce": "as above",
     },
     "`nuggetize`": {
-        "known": "the list so far",
-        "most": "maximum length of the list",
-        "question, sentences, passages, n, nonce": "as above; `sentences` or `passages`",
+        "known": "the nuggets found so far",
+        "most": "the maximum number of nuggets",
+        "question, sentences, passages, n, nonce": "as above; either `sentences` or `passages`",
     },
     "`trace`": {
-        "documents": "pairs of number and sentences, these as pairs of key and text",
-        "response": "pairs of key and text",
+        "documents": "the passages, as pairs of number and sentences; a sentence is a pair of key and text",
+        "response": "the sentences of the response, as pairs of key and text",
         "question, nonce": "as above",
     },
 }
@@ -234,9 +245,8 @@ def metrics_page() -> str:
     """Every metric with its parameters."""
     lines = [
         "# Metrics", "",
-        "Each name links to the page that explains its values. Set parameters with",
-        "`--set METRIC.NAME=VALUE`, under `[metrics.METRIC]` in `ragstone.toml`, or in a field of a record that is",
-        "named after the metric.", "",
+        "Each name links to the page of the metric. Set parameters with `--set METRIC.NAME=VALUE`, under",
+        "`[metrics.METRIC]` in `ragstone.toml`, or in a field of a record that has the name of the metric.", "",
     ]  # fmt: skip
     for group, members in metrics.groups().items():
         lines += [
@@ -250,8 +260,8 @@ def metrics_page() -> str:
             cells.append(metrics.elsewhere_said(metric))
             lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
         lines.append("")
-    lines += ["*calls* is roughly how many calls a language model needs for a record of typical length.",
-              "*in other tools* is the name of the same or the closest metric there."]  # fmt: skip
+    lines += ["*calls* is the approximate number of calls to a language model for a record of typical length.",
+              "*in other tools* names the same metric, or the most similar one, in other tools."]  # fmt: skip
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:
@@ -269,23 +279,23 @@ def judges_page() -> str:
         "[Choose a judge](../tasks/choose-a-judge.md) explains how to use them.", "",
         "| name | address | key variable |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
-        "| `replay:FILE` | a recording; no network | none |",
-        "| `human:FILE` | people's labels, for every step that the file has labels for; no network | none |",
+        "| `replay:FILE` | the recorded calls of a run; no network | none |",
+        "| `human:FILE` | human labels, for every step for which the file has labels; no network | none |",
     ]  # fmt: skip
     for name, preset in PRESETS.items():
         address = f"`{preset.base_url}`" if preset.base_url else f"your own: `{name}:NAME@ADDRESS`"
         lines.append(f"| `{name}:MODEL` | {address} | {f'`{preset.key}`' if preset.key else 'none'} |")
     local = ", ".join(f"`{name}`" for name, preset in PRESETS.items() if preset.local)
     lines += [
-        "", "`PROVIDER:MODEL@ADDRESS` is the same API at a different address. A `[judges.NAME]` table in",
-        f"[the configuration](configuration.md) is a judge called NAME. Calls to {local} are free.",
-        "", "## Add a provider with another dialect", "",
-        "An endpoint that speaks neither OpenAI's chat completions nor Anthropic's Messages needs one class and one",
-        "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and",
-        "has four methods: `prepare` (a prompt to",
-        "the bytes of a request), `size` (the texts of a request and the longest reply that it allows, which limits",
-        "and budgets rely on), `read` (the text of an answer) and `usage` (its tokens). Keys, connections, retries,",
-        "limits, the cache and the bill work as for any other judge. `tests/judges/echo_dialect.py` is a complete one.",
+        "", "`PROVIDER:MODEL@ADDRESS` uses the same API at another address. A `[judges.NAME]` table in",
+        f"[the configuration](configuration.md) defines a judge called NAME. Calls to {local} are free.",
+        "", "## Add a provider with another API", "",
+        "If an endpoint supports neither OpenAI's chat completions nor Anthropic's Messages, write one class and one",
+        "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and has four",
+        "methods. `prepare` turns a prompt into the bytes of a request. `size` returns the texts of a request and the",
+        "length of the longest reply that it allows, for limits and budgets. `read` returns the text of an answer, and",
+        "`usage` its tokens. Keys, connections, retries, limits, the cache and the bill work as for any other judge.",
+        "`tests/judges/echo_dialect.py` is a complete example.",
         "", "```toml", '[project.entry-points."ragstone.judges"]', 'acme = "acme_judge:ACME"', "```", "",
         "```text", "from ragstone.judges.spec import Preset", "",
         'ACME = Preset("https://api.acme.example/v1", key="ACME_API_KEY", backend="acme_judge:AcmeBackend")', "```", "",
@@ -300,7 +310,7 @@ def configuration_page() -> str:
         "# Configuration", "",
         "`ragstone.toml` is read from the current folder, unless `--config` or `RAGSTONE_CONFIG` names another file.",
         "Options override the file, and the variable `RAGSTONE_STORE` overrides `run.store`.",
-        "`ragstone init` writes the file with its settings commented out. Unknown settings are errors.", "",
+        "`ragstone init` writes the file with all settings commented out. Unknown settings are errors.", "",
         "| setting | type | default | meaning |", "|---|---|---|---|",
     ]  # fmt: skip
     for name, field, _ in settings():
@@ -308,7 +318,7 @@ def configuration_page() -> str:
     lines += [
         "",
         "`run.metrics` is `metrics` in the table `[run]`. NAME is a name that you choose.",
-        "[Prompts and formats](../tasks/prompts-and-formats.md) says more about `prompts`.",
+        "[Prompts and formats](../tasks/prompts-and-formats.md) explains `prompts`.",
     ]
     return _page(lines)
 
@@ -317,14 +327,14 @@ def fields_page() -> str:
     """Every field of a record with its other names."""
     lines = [
         "# Fields", "",
-        "Each field is also read from these names; the first with a value is used.",
+        "Each field is also read under these names. The first one with a value is used.",
         "[Input formats](../tasks/input-formats.md) describes each field.", "", "| field | also |", "|---|---|",
     ]  # fmt: skip
     lines += [f"| `{field}` | {_coded(aliases) or 'no other name'} |" for field, aliases in ALIASES.items()]
     blocks = {block: name for block, name in metrics.blocks().items() if block != name}
-    lines += ["", "An object under a metric's name sets that metric's parameters for the record."]
+    lines += ["", "An object under the name of a metric sets the parameters of that metric for the record."]
     lines += [f"`{block}` is short for `{name}`." for block, name in blocks.items()]
-    lines += ["", "Formats of other tools, by their `--from` name. Each is recognised by its structure.", ""]
+    lines += ["", "These formats of other tools are recognised by their structure, or named with `--from`.", ""]
     lines += ["| format | | what is read |", "|---|---|---|"]
     lines += [f"| `{one.name}` | {one.title} | {one.reads} |" for one in EXPORTS]
     lines += ["", f"Files: {_coded(tuple(READERS))}, each also with `.gz` or `.zst`."]
