@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from by_hand import PASSAGES, SENTENCES, body, drive, judge, said, write, written
+from msgspec.structs import replace
 
 from ragstone.judges.base import Reply
 from ragstone.questions import Write, Written
