@@ -427,10 +427,12 @@ def _members(value: type) -> list[str]:
         if not name.startswith("_") and shown and (text := inspect.getdoc(getattr(value, name))):
             call = "" if isinstance(member, property) else "()"
             found.append(f"| `{name}{call}` | {_cell(text.split(chr(10) * 2)[0].replace('``', '`'))} |")
-    annotated = {
-        name: kind for name, kind in vars(value).get("__annotations__", {}).items() if not name.startswith("_")
-    }
-    found += [f"| `{name}` | {_cell(str(kind)).join(('`', '`'))} |" for name, kind in annotated.items()]
+    annotated = {name: kind for one in reversed(value.__mro__) for name, kind in inspect.get_annotations(one).items()}
+    found += [
+        f"| `{name}` | {_cell(str(kind)).join(('`', '`'))} |"
+        for name, kind in annotated.items()
+        if not name.startswith("_")
+    ]
     return found if len(found) > 2 else []
 
 

@@ -163,7 +163,7 @@ def test_another_parser_sends_nothing(server: FakeServer, monkeypatch: pytest.Mo
 
     def worst(verdicts: Any) -> Any:
         def read(self: Any, *arguments: Any) -> Any:
-            from dataclasses import replace
+            from msgspec.structs import replace
 
             return [replace(verdict, label="0", value=0.0) for verdict in verdicts(self, *arguments)]
 

@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ragstone import api
 from ragstone.api import workers
@@ -120,7 +120,7 @@ def test_what_cannot_be_shared(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--workers 2: a store in memory cannot be shared; use --workers 1"):
         api.evaluate(rows(4), "grounding", workers=2, store=":memory:")
     with planned(rows(4), RunOptions("grounding", workers=2, store=tmp_path / "s.db")) as plan:
-        unsendable = replace(plan, judges={"mine": Mine()})  # type: ignore[dict-item]
+        unsendable = replace(plan, judges={"mine": Mine()})
         with Store(tmp_path / "s.db") as store, pytest.raises(ConfigError, match="cannot be sent to another process"):
             workers.shared(unsendable, store, None)
 

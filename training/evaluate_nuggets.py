@@ -19,7 +19,6 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from multiprocessing import Pool
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 

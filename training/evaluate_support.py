@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 from sklearn.metrics import roc_auc_score
 
 from fit_support import HELD, Numbers, bucket, read

@@ -10,9 +10,11 @@ import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, cast
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import asdict, replace
 
 from ragstone import metrics
 from ragstone.engine.settings import Cache, Limits, Settings
@@ -37,13 +39,12 @@ Tables = Mapping[str, Any]
 """The settings of the configuration file, by table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """The judges of one step, by name: a single judge, a panel (with ``aggregate`` and ``weights``) or a cascade."""
 
     judges: tuple[str, ...]
     aggregate: Aggregate = "mean"
-    weights: Mapping[str, float] = field(default_factory=lambda: NOTHING, hash=False)
+    weights: Mapping[str, float] = NOTHING
     cascade: bool = False
 
     @classmethod
@@ -72,8 +73,7 @@ class Step:
         return cls.of([name for part in parts if (name := part.strip().strip("\"'"))], where)
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(Struct, frozen=True):
     """The default judges (None: not given), and the judges of single steps."""
 
     default: Step | None = None
@@ -133,8 +133,7 @@ def objects(judge: object) -> dict[str, Judge]:
     return {one.name: one for one in given}
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpec:
+class RunSpec(Struct, frozen=True):
     """All settings of a run; none of them changes while it runs.
 
     ``metrics`` are names, suites or ``auto``, as given. ``parameters`` change a metric for the whole run.
@@ -143,13 +142,13 @@ class RunSpec:
     """
 
     metrics: tuple[str, ...] = ("auto",)
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
-    judges: Mapping[str, Spec] = field(default_factory=lambda: NOTHING, hash=False)
+    parameters: Mapping[str, Mapping[str, Any]] = NOTHING
+    judges: Mapping[str, Spec] = NOTHING
     default: Step = Step((DEFAULT_JUDGE,))
-    steps: Mapping[Task, Step] = field(default_factory=dict, hash=False)
+    steps: Mapping[Task, Step] = field(default_factory=dict)
     cascade_error: float = option_named("cascade_error").default
-    fields: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
-    field_files: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
+    fields: Mapping[str, str | Sequence[str]] = NOTHING
+    field_files: Mapping[str, str] = NOTHING
     on_error: OnError = "stop"
     store: Path = Path(STORE)
     nuggets: Path | str | None = None
@@ -176,7 +175,7 @@ class RunSpec:
             "store": str(self.store),
             "nuggets": None if self.nuggets is None else str(self.nuggets),
             **{name: str(path) for name in ("topics", "qrels") if (path := getattr(self, name)) is not None},
-            "engine": asdict(self.engine),
+            "engine": to_builtins(self.engine),
         }
 
 
@@ -465,7 +464,7 @@ def _cache(options: RunOptions) -> Cache:
 
 def spec_as_json(spec: Spec) -> dict[str, Any]:
     """Return a judge's settings as plain JSON, as stored with runs and batches."""
-    plain = {name: getattr(spec, name) for name in Spec.__dataclass_fields__}
+    plain = asdict(spec)
     return {**plain, "extra": dict(spec.extra), "choice": spec.choice.as_json()}
 
 

@@ -23,7 +23,6 @@ A message is one line: where, what was found, what to do. No message holds an AP
 from __future__ import annotations
 
 import shlex
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 
@@ -92,7 +91,6 @@ class JudgeError(RagstoneError):
         super().__init__(message, hint=hint)
 
 
-@dataclass(eq=False, repr=False)
 class BackendError(JudgeError):
     """A backend gave no usable answer.
 
@@ -104,23 +102,34 @@ class BackendError(JudgeError):
     ``allowance``: what the endpoint says is left of its limits.
     """
 
-    message: str = ""
-    _: KW_ONLY
-    judge: str = ""
-    retryable: bool = False
-    fatal: bool = False
-    retry_after: float | None = None
-    hint: str = ""
-    too_long: bool = False
-    spent: tuple[Any, ...] | None = None
-    lost: bool = False
-    status: int = 0
-    loading: bool = False
-    no_capacity: bool = False
-    allowance: object = None
-
-    def __post_init__(self) -> None:
-        super().__init__(self.message, judge=self.judge, hint=self.hint)
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        judge: str = "",
+        hint: str = "",
+        retryable: bool = False,
+        fatal: bool = False,
+        retry_after: float | None = None,
+        too_long: bool = False,
+        spent: tuple[Any, ...] | None = None,
+        lost: bool = False,
+        status: int = 0,
+        loading: bool = False,
+        no_capacity: bool = False,
+        allowance: object = None,
+    ) -> None:
+        self.retryable = retryable
+        self.fatal = fatal
+        self.retry_after = retry_after
+        self.too_long = too_long
+        self.spent = spent
+        self.lost = lost
+        self.status = status
+        self.loading = loading
+        self.no_capacity = no_capacity
+        self.allowance = allowance
+        super().__init__(message, judge=judge, hint=hint)
 
     @property
     def busy(self) -> bool:

@@ -11,11 +11,12 @@ import math
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 import orjson
+from msgspec import Struct, to_builtins
+from msgspec.structs import asdict
 
 from ragstone.errors import InputError
 
@@ -24,8 +25,7 @@ DrawMode = Literal["random", "worst"]
 EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone label writes it"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelDraw:
+class LabelDraw(Struct, frozen=True):
     """How the records of a labelled sample were drawn: ``n`` of ``of`` records, with a seed.
 
     ``worst`` draws the records on which judges disagree; it is not valid for a mean or an interval. ``by`` is the field
@@ -43,8 +43,7 @@ class LabelDraw:
         return {name: value for name, value in asdict(self).items() if value != ""}
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRow:
+class LabelRow(Struct, frozen=True):
     """One person's label of one unit for one task.
 
     ``label`` None means that the annotator could not tell. ``hash`` is ``text_hash`` of the unit's text as shown to the
@@ -67,7 +66,7 @@ class LabelRow:
 
     def as_json(self) -> dict[str, Any]:
         """Return the row without empty fields, except ``label``, which is always included."""
-        every = asdict(self)
+        every = to_builtins(self)
         return {name: value for name, value in every.items() if name == "label" or value not in (None, "")}
 
 

@@ -15,9 +15,10 @@ import math
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.errors import BackendError, ConfigError
 
@@ -49,8 +50,7 @@ class ModelUser(NamedTuple):
     known: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class OnnxFiles:
+class OnnxFiles(Struct, frozen=True):
     """A model's files, whose hashes have been verified.
 
     ``revision`` is the commit on the hub, empty for a folder. ``settings`` is the content of ``config.json``.

@@ -10,10 +10,12 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from ragstone.engine.tally import Tally
     from ragstone.judges.base import Judge
     from ragstone.records import Survey
+else:
+    Judge = Survey = Tally = object  # to evaluate annotations; a judge may be any object
 
 OnError = Literal["stop", "skip"]
 
@@ -41,16 +45,14 @@ EVERY: Final = f"{READING} tune"
 """Commands that write a run's folder, score responses, send calls, can read part of the input; and all that judge."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class Option:
+class Option(Struct, frozen=True, kw_only=True, eq=False):
     """One option as users write it: its flags, where it can be set, and its values.
 
     ``flags`` is empty for a Python-only option. ``commands`` lists the commands that have it. ``setting`` is its key in
     ragstone.toml and ``variable`` its environment variable; ``default`` applies if nothing sets it. ``example`` is a
     value for the commented file, ``note`` its comment if that differs from ``help``. Numbers range from ``least`` to
     ``most`` inclusive, or strictly ``between`` them. ``parse`` converts the command-line values. A ``bare`` flag needs
-    no value. The rest comes from the field: ``kind`` is the type of a value given as text, ``many`` whether the option
-    is repeatable, ``hint`` its Python type, ``unset`` the value that means "not given".
+    no value. The field gives ``kind`` (of a value as text), ``many`` (repeatable), ``hint`` and ``unset`` (not given).
     """
 
     flags: tuple[str, ...] = ()
@@ -72,6 +74,10 @@ class Option:
     many: bool = False
     hint: Any = str
     unset: Any = None
+
+    def __call__(self) -> Any:
+        """Return ``unset``: an option is the default factory of its field."""
+        return self.unset
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -95,11 +101,9 @@ class Option:
         if self.values:
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
         if self.kind not in (int, float):
-            named = "a dict by name" if self.parse else "one or more names"
-            return named if self.many else "text or a path"
+            return ("a dict by name" if self.parse else "one or more names") if self.many else "text or a path"
         low, high = ("above", "and below") if self.between else ("from", "to")
-        limits = [(low, self.least), (high, self.most)]
-        bounds = [f"{word} {limit:g}" for word, limit in limits if math.isfinite(limit)]
+        bounds = [f"{word} {limit:g}" for word, limit in ((low, self.least), (high, self.most)) if math.isfinite(limit)]
         return " ".join(["a whole number" if self.kind is int else "a number", *bounds])
 
     def check(self, value: object, where: str = "") -> None:
@@ -145,7 +149,7 @@ class Option:
 
 def option(*flags: str, unless: Any = None, **more: Any) -> Any:
     """Return a field of ``RunOptions``; ``unless`` is its value if the caller gives none, ``more`` as in ``Option``."""
-    return field(default=unless, metadata={"option": Option(flags=flags, unset=unless, **more)})
+    return field(default_factory=Option(flags=flags, unset=unless, **more))
 
 
 def _texts(value: Any) -> list[str]:
@@ -201,8 +205,7 @@ def field_paths(pairs: Sequence[str]) -> dict[str, str | list[str]]:
     return {name: [*paths] if len(paths) > 1 else next(iter(paths)) for name, paths in found.items()}
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Progress:
+class Progress(Struct, eq=False):
     """A run in progress, for progress displays: ``tally`` has the counts, ``total`` is the number of records."""
 
     run: int
@@ -216,17 +219,8 @@ class Progress:
     started: float = field(default_factory=time.monotonic)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunOptions:
-    """Options of a run. None means not given: the environment, the configuration file or the default decides.
-
-    ``judge`` is a name for all steps, ``STEP=NAME`` for one step, or a list of these. Instead of a name, ``[A,B]`` is a
-    panel and ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
-    ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the input's last run. ``progress`` turns the progress display on or off;
-    None shows it in a terminal or notebook, but not under pytest or CI. ``on_start`` receives the progress before the
-    first call, ``on_result`` each line of results.jsonl. The help texts of the fields describe the other options.
-    """
+class ByPosition(Struct, frozen=True):
+    """The options that may be passed by position; all others are keywords."""
 
     # fmt: off
     metrics: Sequence[str] | str | None = option(
@@ -243,7 +237,20 @@ class RunOptions:
         'name of a [judges.NAME] table below (see: ragstone judges). To set a judge for one step, use a list: '
         '["embedded", "support=mine"].',
     )
-    _: KW_ONLY
+
+
+class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
+    """Options of a run. None means not given: the environment, the configuration file or the default decides.
+
+    ``judge`` is a name for all steps, ``STEP=NAME`` for one step, or a list of these. Instead of a name, ``[A,B]`` is a
+    panel and ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
+    ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
+    earlier run, by number or name, or True for the input's last run. ``progress`` turns the progress display on or off;
+    None shows it in a terminal or notebook, but not under pytest or CI. ``on_start`` receives the progress before the
+    first call, ``on_result`` each line of results.jsonl. The help texts of the fields describe the other options.
+    """
+
+    # fmt: off
     nuggets: Path | str | None = option(
         "--nuggets", metavar="FILE", help="File of nuggets by topic; used instead of the records' own.",
         commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
@@ -430,17 +437,16 @@ class RunOptions:
     @classmethod
     def called(cls, *positional: Any, **given: Any) -> Self:
         """Make options from the keywords of ``evaluate``; None means not given. Raise TypeError for an unknown name."""
-        known = [one.name for one in fields(cls)]
+        known = cls.__struct_fields__
         unknown = sorted(set(given) - set(known))
         if unknown:
             import difflib  # noqa: PLC0415 - for a mistake alone
 
-            near = difflib.get_close_matches(unknown[0], known, 1)
-            near = ["judge"] if unknown[0] in ("model", "llm") else near
+            near = ["judge"] if unknown[0] in ("model", "llm") else difflib.get_close_matches(unknown[0], known, 1)
             meant = f"did you mean {near[0]}=? " if near else ""
             raise TypeError(f"unknown option {', '.join(unknown)}; {meant}options are {', '.join(sorted(known))}")
-        named = dict(zip(known[:2], positional, strict=False)) if len(positional) <= 2 else None
-        if named is None or set(named) & set(given):
+        named = dict(zip(ByPosition.__struct_fields__, positional, strict=False))
+        if len(named) < len(positional) or set(named) & set(given):
             raise TypeError("pass source, metrics and judge by position, each once")
         return cls(**{name: value for name, value in {**named, **given}.items() if value is not None})
 
@@ -450,22 +456,16 @@ class RunOptions:
         return [word for one, value in found if value not in (one.unset, None, "") for word in one.words(value)]
 
 
+@functools.cache
 def options_of(cls: type[RunOptions]) -> tuple[Option, ...]:
     """Return the options of a class that users can write, in order."""
-    found: Any = cls  # mypy does not accept this class as hashable
-    return _options_of(found)
-
-
-@functools.cache
-def _options_of(cls: Any) -> tuple[Option, ...]:
-    # A judge may be any object; the other two are only for type checkers.
-    hints = get_type_hints(cls, localns={"Judge": object, "Tally": Any, "Survey": Any})
+    hints = get_type_hints(cls)
     found = []
-    for one in fields(cls):
-        if (made := one.metadata.get("option")) is not None:
-            kind, many = _kind(hints[one.name])
+    for name, default in zip(cls.__struct_fields__, cls.__struct_defaults__, strict=True):
+        if isinstance(made := getattr(default, "factory", None), Option):
+            kind, many = _kind(hints[name])
             metavar = made.metavar or "|".join(_values(kind)) or None
-            found.append(replace(made, name=one.name, kind=kind, many=many, metavar=metavar, hint=hints[one.name]))
+            found.append(replace(made, name=name, kind=kind, many=many, metavar=metavar, hint=hints[name]))
     return tuple(found)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
+
+from msgspec import Struct
 
 _PER: Final = Decimal(1_000_000)
 _PUBLIC: Final = {"gemini": "google"}
 """Providers that have another name in genai-prices."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """Dollars per million tokens, for requests with more than ``above`` input tokens.
 
     ``cached`` is for input that the provider reads from its prefix cache, ``saved`` for input that it writes there.

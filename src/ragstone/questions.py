@@ -8,8 +8,9 @@ model, no prompt, no format. Questions are values: two metrics that ask equal qu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
+
+from msgspec import Struct
 
 from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Unit, Verdict
 
@@ -153,26 +154,23 @@ class Readout(NamedTuple):
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(Struct, frozen=True):
     """The answer to a ``Rate``: one verdict per unit, in the order of the units."""
 
     verdicts: tuple[Verdict, ...]
     reason: str = ""
-    readouts: tuple[Readout, ...] = field(default=(), compare=False)
+    readouts: tuple[Readout, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The answer to a ``Write``: the units found; ``failure`` says why there are none, or not all."""
 
     units: tuple[Unit, ...]
     failure: str = ""
-    readouts: tuple[Readout, ...] = field(default=(), compare=False)
+    readouts: tuple[Readout, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(Struct, frozen=True):
     """The answer to a ``Trace``.
 
     ``relevant`` and ``utilized`` are keys of context sentences, in order; None if the judge did not say. ``verdicts``
@@ -192,15 +190,21 @@ class Traced:
     dropped: tuple[str, ...] = ()
     parts: int = 1
     failure: str = ""
-    readouts: tuple[Readout, ...] = field(default=(), compare=False)
+    readouts: tuple[Readout, ...] = ()
 
 
 Answer = Rated | Written | Traced
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Question(Generic[A_co]):
+class _Background(Struct, frozen=True, kw_only=True):
+    """What judges that understand text need to know besides the question itself; keywords, so that they come last."""
+
+    history: EarlierTurns = EarlierTurns()
+    lang: str = ""
+
+
+class Question(_Background, Generic[A_co], frozen=True):
     """Any question; its ``task`` selects the judge.
 
     ``history`` is the conversation before the record's question (see ``history_of``), for judges that understand text.
@@ -208,12 +212,9 @@ class Question(Generic[A_co]):
     """
 
     task: Task
-    history: EarlierTurns = field(default=EarlierTurns(), kw_only=True)
-    lang: str = field(default="", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Write(Question[Written]):
+class Write(Question[Written], frozen=True):
     """List the units of one level in a text.
 
     For a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order.
@@ -249,8 +250,7 @@ def written_kind(question: Write) -> str:
     return kind.replace("sentence", question.level) or question.level
 
 
-@dataclass(frozen=True, slots=True)
-class Rate(Question[Rated]):
+class Rate(Question[Rated], frozen=True):
     """Rate each unit on its scale against passages (support), a response (assign) or the question.
 
     For ``rubric``, each unit is a criterion with its own scale, judged by those of the question, ``passages``,
@@ -280,8 +280,7 @@ class Rate(Question[Rated]):
         return unit.scale or self.scale
 
 
-@dataclass(frozen=True, slots=True)
-class Trace(Question[Traced]):
+class Trace(Question[Traced], frozen=True):
     """Mark the context sentences that are relevant, that the response used, and that support it.
 
     ``sentences`` are those of all contexts, each with its passage as parent and its span in it; ``response`` are those

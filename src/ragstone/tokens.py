@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
+
+from msgspec import Struct
 
 PLAIN: Final = 4.3
 """Characters of ASCII text per token."""
@@ -43,8 +44,7 @@ _ENCODINGS: Final = (
 """Prefixes of model names, with the encoding that counts their tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """The parts of a request that are charged for, as read by its backend.
 
     ``body`` is the number of bytes of the whole request, ``texts`` are the texts of its messages, ``schema`` is the
@@ -88,8 +88,7 @@ def _scripts(text: str) -> tuple[int, int, int]:
     return len(text) - beyond, dense, beyond - dense
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Struct, frozen=True):
     """Actual tokens per typical token, with an interval.
 
     ``low`` and ``high`` bound the sum over many requests. ``samples`` is the number of calls it is based on.
@@ -144,8 +143,7 @@ class TokenCounter:
         return usual * ratio.low, usual * ratio.value + shown / 2, usual * ratio.high + shown
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(Struct, frozen=True):
     """An installed tokenizer."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Records, units, verdicts and scores, as frozen dataclasses.
+"""Records, units, verdicts and scores, as frozen Structs.
 
 Nothing here imports a library or knows a judge. All
 offsets are character offsets (not bytes) into the text that they belong to, ``start`` included and ``end``
@@ -8,9 +8,10 @@ excluded. Texts are kept exactly as they came.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 Level = Literal["response", "sentence", "claim", "nugget", "passage", "criterion", "step"]
 """The kind of a unit."""
@@ -42,16 +43,14 @@ ORIGIN: Final = "origin"
 """The key of a record's ``meta`` for the trace it was read from: ``format``, ``trace`` and ``span`` (the root span)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A stretch of text: ``text[start:end]``."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """One retrieved text. ``rank`` is its 1-based place in the record; ``id`` is unique in the record."""
 
     id: str
@@ -59,8 +58,7 @@ class Passage:
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """One thing that a judge gives a verdict on.
 
     ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is the unit's place in the response (or, for a passage, the
@@ -81,16 +79,8 @@ class Unit:
     scale: Scale | None = None
     steps: tuple[str, ...] = ()
 
-    def called(self, name: str) -> Unit:
-        """Return the same unit with another id; faster than ``dataclasses.replace``."""
-        return Unit(
-            name, self.level, self.text, self.span, self.parent, self.confidence, self.part, self.importance,
-            self.scale, self.steps,
-        )  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True)
-class Nugget:
+class Nugget(Struct, frozen=True):
     """A fact that a good answer contains, as given by the record; fields that were not given are unset.
 
     ``sources`` are the ids of the passages that it comes from.
@@ -102,8 +92,7 @@ class Nugget:
     sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """A sentence of a response with the passages that it cites (TREC RAG answers)."""
 
     span: Span
@@ -125,8 +114,7 @@ def either(words: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One interaction: a question, the retrieved passages and the generated response.
 
     ``None`` means that the input lacks the field, ``""`` that it is there but blank. ``contexts`` is None when absent
@@ -144,10 +132,10 @@ class Record:
     reference: str | None = None
     nuggets: tuple[Nugget, ...] | None = None
     citations: tuple[Citation, ...] = ()
-    relevant: Mapping[str, int] | None = field(default=None, hash=False)
+    relevant: Mapping[str, int] | None = None
     answerable: bool | None = None
-    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NOTHING, hash=False)
-    meta: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
+    overrides: Mapping[str, Mapping[str, Any]] = NOTHING
+    meta: Mapping[str, Any] = NOTHING
     where: str = ""
     notes: tuple[str, ...] = ()
     topic: str = ""
@@ -158,8 +146,7 @@ class Record:
         return tuple(passage for passage in self.contexts or () if passage.text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """An ordered, closed set of labels, worst first, each with a value in [0, 1].
 
     ``raws`` are the numbers that a person would write for the labels (1-5 for a Likert scale). ``meanings`` explains
@@ -194,8 +181,7 @@ class Scale:
         )[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """Evidence that a judge quoted.
 
     ``verbatim`` is checked by code, not taken from the judge: true if ``text`` is in the passage at ``span``. A quote
@@ -208,8 +194,7 @@ class Quote:
     verbatim: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A judge's verdict on one unit.
 
     If ``label`` is None, the unit is unjudged and ``failure`` says why; unjudged units never count as a number. The
@@ -242,8 +227,7 @@ class Verdict:
         return self.label == TRIVIAL
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """The values of a repeated score.
 
     ``values`` has one per repeat, the score's own first. ``units`` had a label every time, and ``flips`` of them
@@ -256,8 +240,7 @@ class Repeats:
     unmatched: int
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """One metric of one record.
 
     ``value`` is in [0, 1] or None; ``low`` and ``high`` are its values if every unjudged unit were worst or best.
@@ -279,7 +262,7 @@ class Score:
     verdicts: tuple[Verdict, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""
-    detail: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
+    detail: Mapping[str, Any] = NOTHING
     signature: str = ""
     verdicts_in: str = ""
     repeats: Repeats | None = None

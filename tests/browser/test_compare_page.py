@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chromium import Chromium
+from msgspec.structs import replace
 from page_material import rows, seen
 from test_report_hostile import ALL, PAYLOADS, answer, harmless, row
 

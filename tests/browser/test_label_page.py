@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chromium import Chromium
+from msgspec.structs import replace
 from page_material import Serious, seen
 from test_report_hostile import ALL, PAYLOADS, harmless, row
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 from terminal import WIDTHS, answers, ragstone, write
@@ -452,7 +453,7 @@ def test_foreign_texts_command_no_terminal() -> None:
         found = said(question, ["yes", "no", None], [["doc_0_s0", "doc_1_s0"], ["doc_0_s1"], []], **odd)
         bad = [Verdict(v.unit, v.label, v.value, v.judge, reason=v.reason and HOSTILE, failure=v.failure and HOSTILE)
                for v in found.verdicts]  # fmt: skip
-        return Traced(**{**{name: getattr(found, name) for name in Traced.__slots__}, "verdicts": tuple(bad)})
+        return replace(found, verdicts=tuple(bad))
 
     record = lid(
         contexts=contexts, response=f"The {HOSTILE} lid. It {HOSTILE} is. So {HOSTILE} it is.", id=f"i {HOSTILE}"

@@ -7,12 +7,12 @@ import itertools
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 import virtual
+from msgspec.structs import replace
 from stage import GOOD, QUICK, Outcome, jobs, metrics, only, prompted, record, records, weigh
 
 from ragstone.engine import calls as engine_calls

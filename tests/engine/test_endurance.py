@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from stage import QUICK, jobs, metrics, only, prompted, records, weigh
 
 from ragstone import config
@@ -33,7 +33,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def named(server: FakeServer, model: str, **more: int) -> Judge:
-    return build(replace(parse(f"vllm:{model}@{server.url}"), **more))  # type: ignore[arg-type]
+    return build(replace(parse(f"vllm:{model}@{server.url}"), **more))
 
 
 def test_a_wrong_key_is_heard_from_one_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ import math
 import socket
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import virtual
+from msgspec.structs import replace
 from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, record, records, slow_judge, weigh
 
 from ragstone.engine import calls as engine_calls

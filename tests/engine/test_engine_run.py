@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import pytest
+from msgspec.structs import replace
 from stage import (
     GOOD,
     QUICK,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from ragstone.engine import writer
 from ragstone.engine.calls import Flight
 from ragstone.errors import StoreError
 from ragstone.judges.base import Call, Reply
-from ragstone.questions import YES_NO
 from ragstone.store.database import Store
-from ragstone.types import Span, Unit
 
 
 def heard(outcome: Reply | BaseException, *, call_off: int = 0) -> list[object]:
@@ -81,9 +78,3 @@ def test_a_reply_that_no_other_follows_is_written_at_once(tmp_path: Path, monkey
     assert not asyncio.run(run(["this", "another"]))
     assert not asyncio.run(run(["this", "another"], usual=3600.0))
     assert asyncio.run(run(["this", "another"], usual=0.1)), "who asks a quick endpoint does not wait for long"
-
-
-def test_a_unit_by_another_id_is_the_same_in_all_else() -> None:
-    unit = Unit("a", "claim", "It boils.", Span(1, 2), "s", 0.5, 3, "vital", YES_NO, ("Read it.",))
-    assert unit.called("b") == replace(unit, id="b")
-    assert None not in [getattr(unit, field.name) for field in fields(unit)], "every field is looked at"

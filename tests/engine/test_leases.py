@@ -7,11 +7,12 @@ import contextlib
 import math
 import random
 from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 import pytest
 import virtual
+from msgspec.structs import replace
 from stage import QUICK, jobs, metrics, only, record
 from test_budget import PRICE, MeteredBackend, MeteredJudge
 

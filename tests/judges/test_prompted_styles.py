@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from by_hand import body, claims, drive, judge, labels, rated, said, support, verdicts
+from msgspec.structs import replace
 
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Judge

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from by_hand import body, drive, judge, said
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ragstone.judges.base import Call, Failed, Judge, Reply
 from ragstone.judges.tracing import NOTHING_NAMED, halved, pieces

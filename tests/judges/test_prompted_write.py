@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from by_hand import PASSAGES, SENTENCES, body, drive, judge, said, write, written
+from msgspec.structs import replace
 
 from ragstone.judges.base import Reply
 from ragstone.questions import Write, Written
@@ -27,7 +27,7 @@ def test_claims_become_units_with_their_sentence_its_span_and_the_part() -> None
             )
         ],
     )
-    assert answer == Written(
+    assert replace(answer, readouts=()) == Written(
         (
             Unit("claim/1", "claim", "The dog slept.", Span(43, 57), "r/sentence/5", 0.75, 3),
             Unit("claim/2", "claim", "A fox ran.", Span(30, 42), "r/sentence/4", None, 3),
@@ -98,7 +98,8 @@ def test_what_cannot_be_read_is_asked_once_more_with_the_reason_and_then_a_failu
 
 def test_a_reply_that_is_cut_off_twice_is_a_failure_and_not_half_a_list() -> None:
     cut = Reply('{"claims": ["x"]}', finish="length")
-    assert written(write(), [cut], [cut]) == Written((), "the reply was cut off at its length limit")
+    answer = written(write(), [cut], [cut])
+    assert (answer.units, answer.failure) == ((), "the reply was cut off at its length limit")
 
 
 def test_the_sentences_are_numbered_and_the_schema_allows_their_numbers_only() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from material import DOWN, columns, record
+from msgspec.structs import replace
 
 from ragstone import evaluate
 from ragstone.metrics.abstention import COLUMNS, AbstentionRates

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from material import CONTEXTS, QUESTION, Script, passages, record, weigh
+from msgspec.structs import replace
 
 from ragstone.judges.base import Failed
 from ragstone.metrics import find

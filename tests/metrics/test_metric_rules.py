@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from material import DOWN, EVERYTHING_DOWN, made, nobody, record, weigh
+from msgspec.structs import replace
 
 from ragstone.metrics import catalogue
 from ragstone.metrics.base import Metric, ask
@@ -68,7 +68,7 @@ def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
         assert (score.status, score.value, score.low, score.high) == ("missing_field", None, None, None)
         assert score.reason == f"no {needed}"
         assert score.outcome is None
-    score, _ = weigh(replace(metric, on_empty="one"), Record("r"), nobody)
+    score, _ = weigh(metric.with_parameters({"on_empty": "one"}), Record("r"), nobody)
     assert (score.status, score.value) == ("missing_field", None)
     assert score.reason == "no " + " and no ".join(
         metric.needs or ["question" if metric.name == "rubric" else "contexts"]
@@ -103,7 +103,7 @@ def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: floa
         (needed for needed in metric.needs if needed != "contexts"), "response" if metric.name == "rubric" else ""
     )
     about = with_field(metric, blank, " ") if blank else replace(record(), relevant={})  # of retrieval_ranking alone
-    score, _ = weigh(replace(metric, on_empty=policy), about, nobody)
+    score, _ = weigh(metric.with_parameters({"on_empty": policy}), about, nobody)
     assert (score.status, score.value, score.low, score.high) == ("empty", value, value, value)
 
 
@@ -111,7 +111,7 @@ def test_on_empty_is_one_policy_for_all(metric: Metric, policy: Any, value: floa
 def test_a_judge_that_is_down_is_no_zero(metric: Metric) -> None:
     """No verdict at all: no value, any value possible, the cause said, and neither PASSED nor FAILED."""
     script = {**EVERYTHING_DOWN, "claims": DOWN}
-    score, asked = weigh(replace(metric, threshold=0.5, on_empty="one"), full(metric), script)
+    score, asked = weigh(metric.with_parameters({"threshold": 0.5, "on_empty": "one"}), full(metric), script)
     assert {question.task for question in asked} <= set(metric.asks), "routes are checked by them before a run"
     assert (score.status, score.value, score.outcome) == ("judge_failed", None, None)
     assert (score.low, score.high) == (0.0, 1.0)
@@ -122,7 +122,7 @@ def test_a_judge_that_is_down_is_no_zero(metric: Metric) -> None:
 def test_disabled_asks_nothing(metric: Metric) -> None:
     """And does not complain of what is missing."""
     for about in (record(), Record("r")):
-        score, _ = weigh(replace(metric, enabled=False), about, nobody)
+        score, _ = weigh(metric.with_parameters({"enabled": False}), about, nobody)
         assert (score.status, score.value, score.low, score.high, score.outcome) == ("disabled", None, None, None, None)
 
 

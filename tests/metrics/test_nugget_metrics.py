@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from material import DOWN, Writer, metric, record, weigh
+from msgspec.structs import replace
 
 from ragstone.judges.base import Failed
 from ragstone.metrics.methods import compare_methods, interpretation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from material import columns, nobody, record
+from msgspec.structs import replace
 
 from ragstone import evaluate
 from ragstone.errors import ConfigError

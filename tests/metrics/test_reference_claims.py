@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from material import REFERENCE, Script, columns, passages, record, weigh
+from msgspec.structs import replace
 
 from ragstone import evaluate
 from ragstone.judges.base import Failed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from material import columns, nobody, record
+from msgspec.structs import replace
 
 from ragstone.metrics import find
 from ragstone.metrics.refmatch import MEASURES

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from ragstone.questions import ANSWERED as ANSWERED_OR_NOT
 from ragstone.questions import (

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
 import pytest
+from msgspec.structs import replace
 from prompt_cases import ASSIGNED, CASES, STYLED
 
 from ragstone import prompts

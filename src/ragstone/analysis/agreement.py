@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
 from itertools import combinations
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
 from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
@@ -44,8 +46,7 @@ DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatorPair:
+class AnnotatorPair(Struct, frozen=True):
     """Agreement of two annotators on the units of a metric that both labelled."""
 
     metric: str
@@ -55,8 +56,7 @@ class AnnotatorPair:
     kappa: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Annotator:
+class Annotator(Struct, frozen=True):
     """Counts for one annotator: labels, labelled records, "cannot tell" answers, and minutes spent."""
 
     name: str
@@ -66,16 +66,14 @@ class Annotator:
     minutes: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAgreement:
+class GroupAgreement(Struct, frozen=True):
     """Agreement on the records of one group, by the value of a field."""
 
     group: str
     items: LabelAgreement
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Struct, frozen=True):
     """A unit on which the judge and the majority of people differ.
 
     ``gap`` is the judge's value minus people's, -1 to 1. ``surprise`` is the distance of the judge's probability of the
@@ -95,8 +93,7 @@ class Disagreement:
     surprise: float
 
 
-@dataclass(frozen=True, slots=True)
-class MetricAgreement:
+class MetricAgreement(Struct, frozen=True):
     """Agreement on one metric's units.
 
     ``items`` covers the judged units; ``with_unjudged`` also those without a verdict, ranked below the worst label.
@@ -161,8 +158,7 @@ class MetricAgreement:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedCalls:
+class ParsedCalls(Struct, frozen=True):
     """Number of calls for labelled records by judge, step, style and format; ``whole`` had no parsing problem."""
 
     judge: str
@@ -173,8 +169,7 @@ class ParsedCalls:
     whole: int
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """Agreement of a run's judge with people's labels; of ``rows``, ``joined`` matched and ``refused`` did not.
 
     ``metrics`` are sorted by rank, ``disagreements`` by size, largest first. ``notes`` are sentences on the limits of
@@ -206,7 +201,7 @@ class Agreement:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
-        return {one.name: rounded_in(getattr(self, one.name)) for one in fields(self)}
+        return {name: rounded_in(value) for name, value in asdict(self).items()}
 
 
 def agree(

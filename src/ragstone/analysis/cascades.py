@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from msgspec import Struct, field
 
 from ragstone.judges.base import Judge
 from ragstone.prices import PriceBook
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 TOKENS: Final = ("input_tokens", "output_tokens", "cached_tokens")
 
 
-@dataclass(slots=True)
-class _Calls:
+class _Calls(Struct):
     """Unique calls, with the bytes of their requests and the number of units in them."""
 
     seen: set[bytes] = field(default_factory=set)
@@ -42,8 +41,7 @@ class _Calls:
             self.units += call["units"]
 
 
-@dataclass(slots=True)
-class _Totals:
+class _Totals(Struct):
     """The totals of a step; ``made`` are the ``asked`` calls that were answered.
 
     ``dollars`` is the cost of the last judge, ``others`` that of the judges before it; None if unknown.

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from ragstone import metrics
 from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, NoSharedRecordError, compare, records_said, said
@@ -52,8 +54,7 @@ FAILED: Final = "judge_failed"
 """The status of a score whose judge failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """A limit for a metric, from 0 to 1.
 
     ``min`` and ``max`` limit the mean. ``min_corrected`` is the minimum lower bound of the 95% interval of the attached
@@ -67,8 +68,7 @@ class Threshold:
     limit: float
 
 
-@dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(Struct, frozen=True):
     """A record behind an unmet threshold: its value, its value in the baseline, and the units that lower it.
 
     ``reason`` explains a record without such units: it has no value, or its score is for the whole response.
@@ -81,8 +81,7 @@ class Worst:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The outcome of a threshold.
 
     ``value`` is the mean, share or difference compared with the limit. ``low`` and ``high`` are its 95% interval, if it
@@ -107,8 +106,7 @@ class Decision:
         return f"{self.found}; required: {self.wanted}" if self.wanted else self.found
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """The decisions on all thresholds of a run; ``baseline`` is the name of the run for drops.
 
     ``agreement`` is the attached agreement with people, for metrics with a threshold.
@@ -136,7 +134,7 @@ class CheckResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
-        told = {"outcome": self.outcome, **asdict(self)}
+        told = {"outcome": self.outcome, **to_builtins(self)}
         return told if self.agreement else {name: value for name, value in told.items() if name != "agreement"}
 
 

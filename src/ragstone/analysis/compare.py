@@ -8,8 +8,10 @@ computed with different settings are never compared silently.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart, Values
 from ragstone.analysis.run import main_scores, part_said
@@ -43,8 +45,7 @@ class NoSharedRecordError(InputError):
     """No record is in both runs, so none can be paired."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One of the two runs: its number in its store (0: unknown), name, status, records, and label for messages."""
 
     run: int
@@ -54,8 +55,7 @@ class Side:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A metric of both runs, or all single nuggets of their banks; ``unit`` says what was paired.
 
     ``adjusted`` is p, Holm-adjusted over all ``tests`` of the comparison; it decides the ``finding`` and is None if no
@@ -135,8 +135,7 @@ class Compared:
         return all(one.part == VERSION for one in self.signatures)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Comparison of two runs, metric by metric.
 
     ``shared`` is the number of records in both; ``only_first`` and ``only_second`` are the ids of the rest. ``groups``
@@ -170,7 +169,7 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data, with each finding also in words."""
-        plain = asdict(self)
+        plain: dict[str, Any] = to_builtins(self)
         for found, metric in zip(plain["metrics"], self.metrics, strict=True):
             found["said"] = said(metric, self.second.label)
         return plain

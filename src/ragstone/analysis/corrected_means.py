@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.analysis.gold_join import Joined, RecordValues
 from ragstone.metrics import column_of
@@ -25,8 +26,7 @@ MOST: Final = 64
 """Upper bound on the factor by which a sample is enlarged to find the size that halves an interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedMean:
+class CorrectedMean(Struct, frozen=True):
     """The judge's mean of one score, and its correction by people's labels.
 
     ``raw`` is over all ``records`` with a value, including values set by ``on_empty``. Of these records, ``labelled``

@@ -7,8 +7,10 @@ labels. The units are those of the result; no judge is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.analysis.run import unit_text
 from ragstone.metrics.base import Metric
@@ -20,8 +22,7 @@ Judging = Callable[[Unit, Scale], Verdict]
 """Returns the verdict on a unit that a metric asks about, on the question's scale."""
 
 
-@dataclass(slots=True)
-class Replayed:
+class Replayed(Struct):
     """What a replayed flow asked and returned.
 
     ``units`` are those it asked about, by id. ``question`` is the metric's own question, the first if there are

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import unit_text
@@ -47,8 +49,7 @@ NAMED: Final = 6
 Labels = Mapping[str, str]
 
 
-@dataclass(slots=True)
-class _Gold:
+class _Gold(Struct):
     """Labels of a gold record for one response, or for any response to its topic if ``response`` is None.
 
     ``nuggets`` are assigned nuggets, ``marks`` RAGBench's labels, and ``units`` a list of ``{unit, label}``.

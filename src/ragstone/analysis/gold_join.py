@@ -9,8 +9,10 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.analysis.flow_replay import Replayed, replay
 from ragstone.analysis.judged_units import JudgedUnits, judged_units, overall
@@ -58,8 +60,7 @@ _Labels: TypeAlias = dict[str, list[LabelRow]]
 """Rows by unit; those for the whole response have an empty unit."""
 
 
-@dataclass(slots=True)
-class Refused:
+class Refused(Struct):
     """Rows refused for one problem; ``labels`` are the accepted labels, if the label is the problem."""
 
     problem: Problem
@@ -86,8 +87,7 @@ class Refused:
         return {"problem": self.problem, "count": self.count, "first": [row.as_json() for row in self.first]}
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledUnit:
+class LabelledUnit(Struct, frozen=True):
     """A unit with people's labels and the judge's verdict.
 
     ``votes`` are people's labels by annotator; ``gold`` is their majority, None for a tie. ``judged`` is None without a
@@ -108,8 +108,7 @@ class LabelledUnit:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordValues:
+class RecordValues(Struct, frozen=True):
     """A record's value of a score, by people and by the judge."""
 
     record: str
@@ -117,8 +116,7 @@ class RecordValues:
     judge: float
 
 
-@dataclass(slots=True)
-class Joined:
+class Joined(Struct):
     """The data of one metric.
 
     ``units`` have labels; ``wholes`` are records with a label for the whole response or for every passage. ``stand``
@@ -167,8 +165,7 @@ class RecordPlace(NamedTuple):
     response: str
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """Everything collected in the single pass over a run's results.
 
     ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` has the identities (``id()``) of matched
@@ -254,8 +251,7 @@ def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
     return each_once(("", row) for row in sorted(rows, key=worst))
 
 
-@dataclass(slots=True)
-class _Said:
+class _Said(Struct):
     """People's labels of a record's context sentences, by mark, and the scores computed from them."""
 
     marks: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from ragstone.analysis.gold_join import LabelledUnit
 from ragstone.stats.agreement import Level, Matrix, alpha, auroc, calibration_error, kappa_interval
@@ -17,8 +18,7 @@ CLUSTERS: Final = 1000
 """Maximum number of clusters that an interval is drawn from; if there are more records, several share a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alphas:
+class Alphas(Struct, frozen=True):
     """Krippendorff's alpha of several raters; None if undefined."""
 
     nominal: float | None
@@ -26,8 +26,7 @@ class Alphas:
     interval: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelAgreement:
+class LabelAgreement(Struct, frozen=True):
     """The judge's labels compared with people's majority: ``labels`` worst first, ``matrix`` by people and judge.
 
     ``interval`` is the 95% interval of Cohen's kappa, resampling records; None with fewer than two records and for

@@ -11,8 +11,10 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.analysis.flow_replay import replay
 from ragstone.analysis.result import Result
@@ -38,8 +40,7 @@ Evidence = Literal["passages", "response", "question"]
 """What units are rated against: the passages, the response, or the question alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelUnit:
+class LabelUnit(Struct, frozen=True):
     """A unit to label; ``span`` is its place in the response, ``passage`` its id if the unit is a passage."""
 
     id: str
@@ -54,8 +55,7 @@ class LabelUnit:
         return text_hash(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRecord:
+class LabelRecord(Struct, frozen=True):
     """A record to label, with its units in reading order."""
 
     id: str
@@ -65,8 +65,7 @@ class LabelRecord:
     units: tuple[LabelUnit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSample:
+class LabelSample(Struct, frozen=True):
     """Records to label for a metric's ``task``, in random order.
 
     ``metric`` is the score with the verdicts, ``unit`` the word for a unit, ``evidence`` what units are rated against,
@@ -150,8 +149,7 @@ def sample(
 # ---- the draw
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Lot:
+class _Lot(Struct, frozen=True, order=True):
     """A record in the draw: its random place, its group, and how much its judges disagree."""
 
     place: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
@@ -25,8 +26,7 @@ NAMED: Final = 3
 """Maximum number of runs, and of topics per run, listed in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """The values of one run on one topic by measure; None means no value.
 
     ``answered`` is False for a blank answer; ``possible`` are the measures that an answer to the topic can have.
@@ -46,8 +46,7 @@ class Entry:
         return "empty" if not self.answered else "no_nuggets" if self.nuggets == 0 else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A run's means by measure, and the number of topics behind each."""
 
     run: str
@@ -56,8 +55,7 @@ class Standing:
     missing: int = 0
 
 
-@dataclass(slots=True)
-class Leaderboard:
+class Leaderboard(Struct):
     """Entries in the order added; each takes only a few numbers of memory."""
 
     measures: tuple[str, ...] = ()
@@ -240,8 +238,7 @@ def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: boo
     return Entry(run, topic, values, answered, len(listed), unjudged, possible)
 
 
-@dataclass(frozen=True, slots=True)
-class BoardAgreement:
+class BoardAgreement(Struct, frozen=True):
     """Rank agreement of two leaderboards on their common runs: Kendall's tau-b, None if undefined.
 
     ``topics`` is the number of topics behind the means; None if each leaderboard has its own.

@@ -8,9 +8,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ragstone.analysis.scored import Kept, RecordScores, ScoreNumbers, signatures_differ
 from ragstone.stats.means import Mean
@@ -26,8 +27,7 @@ class Pair(NamedTuple):
     cluster: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSide:
+class MetricSide(Struct, frozen=True):
     """One run's values of a metric.
 
     Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others. Over the pairs: the
@@ -45,8 +45,7 @@ class MetricSide:
     unjudged: int
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A record and its two values; ``difference`` is second minus first."""
 
     record: str
@@ -55,8 +54,7 @@ class Moved:
     difference: float
 
 
-@dataclass(frozen=True, slots=True)
-class SignaturePart:
+class SignaturePart(Struct, frozen=True):
     """A part of a signature that differs, and in how many ``pairs``; empty on a side where it has its default."""
 
     part: str

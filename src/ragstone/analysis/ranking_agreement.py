@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.analysis.compare import VERSION
 from ragstone.analysis.gold_join import Gathered, Joined, called
@@ -37,16 +38,14 @@ class SystemValue(NamedTuple):
     gold: float
 
 
-@dataclass(frozen=True, slots=True)
-class Correlation:
+class Correlation(Struct, frozen=True):
     """A rank correlation, -1 to 1, with its 95% interval; None if undefined."""
 
     value: float | None
     interval: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class SystemMeans:
+class SystemMeans(Struct, frozen=True):
     """A system's mean by the judge and by people, over its ``topics``."""
 
     system: str
@@ -55,8 +54,7 @@ class SystemMeans:
     topics: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankingAgreement:
+class RankingAgreement(Struct, frozen=True):
     """Agreement on the ranking of systems by one ``score``; ``withheld`` says why there are no correlations.
 
     ``tau`` (Kendall's tau-b), ``tau_ap`` (tau_ap-b) and ``spearman`` are over the means of systems. ``topic_tau`` is
@@ -125,8 +123,7 @@ def _mean_of(taus: Sequence[float]) -> Correlation:
     return Correlation(found.mean, (found.low, found.high) if len(taus) > 1 else None)
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedMean:
+class RepeatedMean(Struct, frozen=True):
     """A score's mean in each repeat, over records with a value in all, with a 95% Student's t interval.
 
     The interval covers only the judge's own variation, not the sampling of records.
@@ -153,8 +150,7 @@ class Attempts(NamedTuple):
     labels: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AtK:
+class AtK(Struct, frozen=True):
     """Repeated labels of ``units`` compared with people's.
 
     ``any_right`` is unbiased pass@k: the probability that k attempts include a correct label. ``average`` (avg@k) is

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from ragstone import prompts
 from ragstone.analysis.run import Run
@@ -36,8 +38,7 @@ WRITES_NOTHING: Final = ("embedded", "human", "nli")
 """Providers whose judges write no replies: they compute verdicts or look them up."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplySample:
+class ReplySample(Struct, frozen=True):
     """A call whose reply was not fully parsed, a record that uses it, and the problem."""
 
     key: str
@@ -54,8 +55,7 @@ class ReplySample:
         return {**asdict(self), "reply": cut, "characters": count}
 
 
-@dataclass(slots=True)
-class FormatGroup:
+class FormatGroup(Struct):
     """The calls of one judge and step in one style and format.
 
     ``calls`` are first requests, of which ``whole`` were parsed without a problem. Of the ``asked`` entries (units, or
@@ -133,8 +133,7 @@ class FormatGroup:
         }
 
 
-@dataclass(slots=True)
-class Formats:
+class Formats(Struct):
     """All calls of a run: ``failed`` ones got no reply; ``untold`` counts, by judge, those without a parsing status."""
 
     groups: dict[tuple[str, str, str, str], FormatGroup] = field(default_factory=dict)

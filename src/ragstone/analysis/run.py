@@ -7,11 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.analysis.counts import quotes_of
 from ragstone.analysis.result import Result, notebook_page, result_of_file

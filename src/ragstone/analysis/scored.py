@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.analysis.saved import AnyRun, SavedRun
 from ragstone.errors import InputError
@@ -34,8 +36,7 @@ class ScoreNumbers(NamedTuple):
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordScores:
+class RecordScores(Struct, frozen=True):
     """A record's scores by metric, its group, and digests of its texts.
 
     ``nuggets`` maps the case-folded text of each nugget of its bank to its value (None: unjudged) and whether it is

@@ -10,9 +10,10 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field, to_builtins
 
 from ragstone import metrics
 from ragstone.errors import InputError
@@ -34,8 +35,7 @@ Cells = Sequence[int]
 """The counts of a square confusion matrix in row-major order (rows are people's labels, columns the judge's)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TunedUnit:
+class TunedUnit(Struct, frozen=True):
     """A labelled unit: people's label and the judge's, as indices on the scale; None if the judge gave none."""
 
     record: str
@@ -44,8 +44,7 @@ class TunedUnit:
     probability: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
+class Combination(Struct, frozen=True):
     """A way to judge: a judge, panel or cascade, a prompt style or file, and a format; empty means the judge's own."""
 
     judge: str
@@ -56,8 +55,7 @@ class Combination:
         return ", ".join(part for part in (self.judge, self.style, self.format) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedCombination:
+class AskedCombination(Struct, frozen=True):
     """The answers of a combination: its run, the labelled units, and the number of all ``judged`` units of the run.
 
     ``dollars`` is the cost of all replies, including stored ones; None if unknown.
@@ -70,8 +68,7 @@ class AskedCombination:
     dollars: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """The results of one combination.
 
     ``chosen_on`` is Cohen's kappa on the half used for the selection; ``kappa``, with its 95% ``interval``, is measured
@@ -95,8 +92,7 @@ class Tried:
         return self.behind is None or self.behind[0] <= 0 <= self.behind[1]
 
 
-@dataclass(frozen=True, slots=True)
-class FittedThreshold:
+class FittedThreshold(Struct, frozen=True):
     """The threshold of a judge before and after fitting, each with its kappa and 95% interval on held-out records.
 
     ``gain`` is the interval of the difference. ``kappa_after`` is pooled over ``folds``: each fold is judged by the
@@ -125,8 +121,7 @@ class FittedThreshold:
         return self.gain is not None and not self.gain[0] <= 0 <= self.gain[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(Struct, frozen=True):
     """The results of tuning: the combinations, best first, and fitted thresholds.
 
     ``units`` is the number of labelled units, from ``records`` records; ``halves`` are the numbers of records used to
@@ -171,12 +166,13 @@ class Tuning:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
-        plain = asdict(self)
+        plain = to_builtins(self)
         for told, one in zip(plain["tried"], self.tried, strict=True):
             told["equal"] = one.equal
         for told, fit in zip(plain["thresholds"], self.thresholds, strict=True):
             told |= {"better": fit.better, "shown": fit.shown}
-        return {**plain, "winner": asdict(self.winner.combination), "cheapest": asdict(self.cheapest.combination)}
+        best = {"winner": self.winner.combination, "cheapest": self.cheapest.combination}
+        return {**plain, **to_builtins(best)}
 
 
 def split(labels: Mapping[str, Collection[int]], seed: int) -> tuple[set[str], set[str]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from ragstone.analysis.run import unit_text
 from ragstone.errors import InputError
@@ -13,8 +14,7 @@ from ragstone.metrics import best_at_zero, column_of, of_score
 from ragstone.result_types import ResultDict, ScoreDict, VerdictDict
 
 
-@dataclass(frozen=True, slots=True)
-class Wanting:
+class Wanting(Struct, frozen=True):
     """A unit that is not fully supported (or not relevant), with the judge's reason."""
 
     text: str

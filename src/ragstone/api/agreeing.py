@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, get_args
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.analysis.agreement import DISAGREEMENTS, PEOPLE, Agreement, attached
 from ragstone.analysis.agreement import agree as agree_with

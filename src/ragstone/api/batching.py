@@ -12,9 +12,10 @@ import contextlib
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
+
+from msgspec.structs import replace
 
 from ragstone.api.jobs import jobs_of, settled
 from ragstone.api.loop import wait_for

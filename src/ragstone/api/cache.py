@@ -10,12 +10,13 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.api.stored import open_store
 from ragstone.config import resolve
@@ -31,8 +32,7 @@ _BATCH: Final = 10_000
 """The number of calls marked as used in one transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheInfo:
+class CacheInfo(Struct, frozen=True):
     """The calls of a store by judge, step and maker, the unused ones among them, and its size in bytes."""
 
     path: str
@@ -56,8 +56,7 @@ class CacheInfo:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Pruning:
+class Pruning(Struct, frozen=True):
     """The calls and runs to delete, or deleted if ``done``: calls by judge, step and maker, runs by number.
 
     ``size`` is the store's size in bytes before, ``after`` the size afterwards. ``note`` says why the file could not
@@ -92,8 +91,7 @@ class Pruning:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Prune:
+class Prune(Struct, frozen=True):
     """The calls and runs to delete.
 
     ``older_than`` (an age, e.g. ``30d``), ``judge`` and ``unused`` select calls; all that are given must match.

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.analysis.run import find_run, part_said
 from ragstone.api.plan import Plan
@@ -184,8 +185,7 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
     return replace(plan, notes=tuple(notes)), earlier
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """Every ``of``-th record, starting with number ``first`` (1 to ``of``), skipping those up to ``after``."""
 
     first: int = 1
@@ -197,7 +197,10 @@ class Share:
         return number > self.after and (number - self.first) % self.of == 0
 
 
-def jobs_of(plan: Plan, earlier: Earlier | None = None, share: Share = Share()) -> Iterator[Job]:
+ALL: Final = Share()
+
+
+def jobs_of(plan: Plan, earlier: Earlier | None = None, share: Share = ALL) -> Iterator[Job]:
     """Yield the job of each record in the ``share``; a result of an ``earlier`` run may be reused."""
     for job in _all_jobs(plan, share):
         if earlier is None or job.record is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ragstone.api.estimating import judge_price
 from ragstone.config import file_settings, resolve
@@ -55,8 +56,7 @@ def _price(spec: Spec) -> JudgePrice:
     return judge_price(judge, PriceBook({judge.id: spec.price} if spec.price else None))
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The answer of a judge to one short question: the verdict in words, the seconds and the tokens."""
 
     judge: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from inspect import Parameter
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ragstone.options import RunOptions, options_of
+from ragstone.options import ByPosition, RunOptions, options_of
 
 P = ParamSpec("P")
 Options = TypeVar("Options", bound=RunOptions)
@@ -31,9 +32,18 @@ def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R
         function: Any = functools.wraps(work)(awaited if inspect.iscoroutinefunction(work) else called)
         own = inspect.signature(work)
         source = next(iter(own.parameters.values()))
-        function.__signature__ = own.replace(parameters=[source, *inspect.signature(made).parameters.values()])
+        function.__signature__ = own.replace(parameters=[source, *_parameters(made)])
         told = [f"    {one.name}: {one.help}" for one in options_of(made)]
         function.__doc__ = "\n".join([inspect.cleandoc(work.__doc__ or ""), "", "Options:", *told])
         return function  # type: ignore[no-any-return]
 
     return decorate
+
+
+def _parameters(options: type[RunOptions]) -> Iterator[Parameter]:
+    """Yield the options as parameters, with annotations as text: type checkers alone know all of their types."""
+    unset = options()
+    annotations = {name: kind for one in options.__mro__ for name, kind in inspect.get_annotations(one).items()}
+    for name in options.__struct_fields__:
+        kind = Parameter.POSITIONAL_OR_KEYWORD if name in ByPosition.__struct_fields__ else Parameter.KEYWORD_ONLY
+        yield Parameter(name, kind, default=getattr(unset, name), annotation=annotations[name])

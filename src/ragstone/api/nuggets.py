@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import orjson
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone import metrics
 from ragstone.analysis.leaderboard import (
@@ -52,8 +53,7 @@ PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
 """The parameters of nugget_recall that also apply to creating a bank."""
 
 
-@dataclass(slots=True)
-class Created:
+class Created(Struct):
     """The outcome of creating banks.
 
     ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and ``unweighed``
@@ -197,8 +197,7 @@ def _assigning(options: RunOptions) -> RunOptions:
     return replace(options, metrics=("nugget_recall",), parameters=parameters)
 
 
-@dataclass(slots=True)
-class Scored:
+class Scored(Struct):
     """A leaderboard of systems, and its rank agreement with another one."""
 
     board: Leaderboard

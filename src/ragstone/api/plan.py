@@ -7,10 +7,12 @@ import platform
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from ragstone import __version__, metrics
 from ragstone.config import RunSpec, Step, objects, resolve
@@ -46,8 +48,7 @@ LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
 """Libraries whose version can affect a run's scores or cost."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The plan of a run: its metrics, the judges of each step, and why metrics are left out.
 
     ``given`` has the steps that every record already answers, with the source of these answers. ``notes`` are warnings
@@ -155,8 +156,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
         yield replace(plan, notes=tuple(notes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Generators:
+class _Generators(Struct, frozen=True):
     """Checks each record, and collects the names of the models that wrote the responses."""
 
     names: set[str]

@@ -8,9 +8,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from importlib import import_module
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ragstone.options import Progress, RunOptions
 from ragstone.render.text import flat

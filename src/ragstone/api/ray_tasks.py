@@ -15,9 +15,10 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ragstone.analysis.run import Run
 from ragstone.api.shards import Shards

@@ -6,12 +6,12 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from msgspec.structs import asdict, astuple, replace
 
 from ragstone import metrics
 from ragstone.analysis.cascades import Cascades, warnings

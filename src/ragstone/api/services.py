@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct, field
 
 from ragstone.analysis.saved import AnyRun
 from ragstone.api.comparing import RunChoice, opened
@@ -35,8 +35,7 @@ AT_ONCE: Final = 100
 """The number of scores sent to a service at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(Struct, frozen=True):
     """The number of traces, of rows written, and of traces that have no spans (yet)."""
 
     traces: int
@@ -44,8 +43,7 @@ class Pulled:
     without_spans: int
 
 
-@dataclass(frozen=True, slots=True)
-class PushResult:
+class PushResult(Struct, frozen=True):
     """The outcome of pushing a run's scores.
 
     ``scores`` counts those with a value and a trace of the service; a dry run sends none of them. ``left_out`` counts

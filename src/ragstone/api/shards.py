@@ -12,12 +12,12 @@ import hashlib
 import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone import __version__
 from ragstone.analysis.run import Run, find_run

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
@@ -53,8 +55,7 @@ WRITTEN: Final[tuple[Task, ...]] = ("claims", "nuggetize")
 """Steps that write the units. The labels answer them, so that the judge sees the units that people labelled."""
 
 
-@dataclass(slots=True)
-class Tuner:
+class Tuner(Struct):
     """The combinations of one tuning and their answers.
 
     ``records`` are the records with a usable label, ``rows`` these labels. ``left_out`` has the combinations that
@@ -213,8 +214,7 @@ class Tuner:
         return path, add_settings(path, self.settings(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
+class _Answers(Struct, frozen=True):
     """The answers of a combination's run: the labelled units by record and id, and the labels that did not match."""
 
     combination: Combination

@@ -22,9 +22,11 @@ import struct
 import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone import metrics
 from ragstone.api.jobs import Earlier, Share, jobs_of
@@ -61,8 +63,7 @@ def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """The last frame of a worker: its share is done, or an error ended it (class, arguments and attributes)."""
 
     error: tuple[type[RagstoneError], tuple[Any, ...], dict[str, Any]] | None = None

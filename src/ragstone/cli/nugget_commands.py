@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from ragstone.cli.options import (
     AsJson,
@@ -197,8 +198,7 @@ def assign(
         exit_if_unjudged(finished)
 
 
-@dataclass(slots=True)
-class _Counting:
+class _Counting(Struct):
     """Forwards assignment records and counts their contents."""
 
     written: Lines

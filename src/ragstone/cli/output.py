@@ -8,9 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragstone.errors import ConfigError, RagstoneError
 
@@ -51,6 +53,8 @@ def show_json(document: Any) -> None:
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, Struct):
+        return asdict(value)
     return list(value) if isinstance(value, (tuple, set, frozenset)) else str(value)
 
 
@@ -76,8 +80,7 @@ def html_file(out: str | None, name: str) -> Path | None:
     return folder / name
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """Writes lines to a file, or to standard output if ``path`` is None; ``count`` is the number so far."""
 
     path: Path | None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct, field
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
@@ -26,8 +26,7 @@ FRAMES: Final = 6
 MOST_WARNINGS: Final = 4
 
 
-@dataclass(slots=True)
-class RunDisplay:
+class RunDisplay(Struct):
     """Shows a run on standard error; with ``quiet``, it only tracks the progress.
 
     ``forgets``: replies are not stored.
@@ -97,8 +96,7 @@ class RunDisplay:
         self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)
 
 
-@dataclass(slots=True)
-class Bar:
+class Bar(Struct):
     """The live progress bar of a ``Watch``."""
 
     watch: Watch

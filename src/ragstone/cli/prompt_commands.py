@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
+from msgspec.structs import replace
 
 from ragstone.cli.exit_codes import USAGE, say
 from ragstone.cli.options import AsJson, arg, command, group, opt

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import shlex
 from contextlib import closing
-from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Literal
 
 import typer
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ragstone import __version__
 from ragstone.cli.exit_codes import USAGE, Commands
@@ -141,7 +142,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         following = shlex.join(["ragstone", "run", file, *given.words(), *found.options])
     named = {name: unsuitable(catalogue()[name], found.present) for name in able}
     left_out = {name: why for name, why in named.items() if why}
-    told = {**asdict(found), "total": found.total, "able": able, "left_out": left_out}
+    told = {**to_builtins(found), "total": found.total, "able": able, "left_out": left_out}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
     chosen, _ = choose(spec, found.present, columns=found.columns, meant=found.meant)
     if not chosen and found.records:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
+from msgspec.structs import asdict
 
 from ragstone import api
 from ragstone.cli.exit_codes import say

@@ -41,7 +41,7 @@ def judges(
 
     --check sends one question and stores nothing. Exits 3 if the judge does not answer.
     """
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     from ragstone.render.terminal.lists import judge_checked, judge_list
 

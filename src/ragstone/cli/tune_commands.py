@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
 from ragstone.cli.options import AsJson, File, Quiet, arg, command, flag, names, opt, with_options

@@ -12,9 +12,10 @@ import asyncio
 import math
 from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
+
+from msgspec import Struct, field
 
 from ragstone.engine.settings import ROUNDING, Amount, Limits
 from ragstone.engine.tally import Tally
@@ -28,8 +29,7 @@ CAUTION: Final = 3.0
 """Safety margin: after one finished record, the next may cost this many times more; after n records, 1/n of that."""
 
 
-@dataclass(slots=True)
-class Account:
+class Account(Struct):
     """What one record has used; ``open`` once anything is reserved for it."""
 
     used: Amount = field(default_factory=Amount)

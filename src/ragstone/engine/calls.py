@@ -11,9 +11,10 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from ragstone.engine.budget import Budget, Reservation
 from ragstone.engine.claims import Claims, Elsewhere

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragstone.judges.base import Usage
 from ragstone.metrics.methods import compare_methods
@@ -70,8 +71,7 @@ class CallNote(NamedTuple):
         return cast("CallDict", document)
 
 
-@dataclass(frozen=True, slots=True)
-class CascadeNote:
+class CascadeNote(Struct, frozen=True):
     """How a cascade answered one question; ``error`` is the accepted error rate.
 
     ``answered`` counts the units that each judge (by id) decided, ``unjudged`` those that none did; both are zero for
@@ -88,8 +88,7 @@ class CascadeNote:
     alone: tuple[Sent, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A call by its key, since identical calls count once: the bytes of its request and the units it asks about."""
 
     key: str
@@ -113,8 +112,7 @@ def _reading(readout: Readout) -> ReadingDict:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """A record with its scores; ``document`` is its line of results.jsonl.
 
     ``shares`` holds, for each score, the cost of its calls that no earlier score uses, so the shares add up to the
@@ -225,6 +223,8 @@ def _known(value: Any) -> Any:
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, Struct):
+        return asdict(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):

@@ -12,9 +12,11 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.engine.budget import Budget
 from ragstone.engine.pace import LATE, MINUTE, LentWindow, Window
@@ -36,8 +38,7 @@ CALLS: Final = 8.0
 NOTHING: Final = Amount()
 
 
-@dataclass(frozen=True, slots=True)
-class RateAsk:
+class RateAsk(Struct, frozen=True):
     """A worker's report on one rate limit: what its next call needs (0: none), its margin and ``changes`` by block."""
 
     limit: int
@@ -46,8 +47,7 @@ class RateAsk:
     changes: Mapping[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A message from a worker, ``(shard, attempt)``: its rate limits, its part of the budget, and its counts so far.
 
     ``keeps`` is what it may use until the answer arrives; the ledger takes back the rest. ``need`` is what the next
@@ -64,8 +64,7 @@ class Ask:
     ahead: Amount = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """The answer: new ``blocks`` (number, amount), when to ask again, and the total budget ``lent`` to the worker.
 
     ``reach`` is what that total may grow to, ``others`` what all others have spent or been lent; ``last``: there will
@@ -115,8 +114,7 @@ class _Rate:
         return amount, 0.0
 
 
-@dataclass(slots=True)
-class _Account:
+class _Account(Struct):
     """What one worker was lent and has spent."""
 
     lent: Amount = NOTHING
@@ -184,8 +182,7 @@ class Ledger:
 # ---- a worker's side
 
 
-@dataclass(frozen=True, slots=True)
-class Lender:
+class Lender(Struct, frozen=True):
     """A worker and its connection to the ledger."""
 
     worker: tuple[int, int]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Backend, Call, Judge, Shared, lacks, refusal_of
@@ -26,8 +28,7 @@ ABOUT_PASSAGES: Final[tuple[Task, ...]] = ("support", "response_support")
 """Steps whose prompts share a prefix if the passages are the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """The judges of one step: a single judge, a panel and how to combine its verdicts, or a cascade.
 
     In a cascade, each judge is asked what the previous ones are not confident of. ``error`` is their accepted error
@@ -56,8 +57,7 @@ class Route:
         return judge.band(task, self.error)
 
 
-@dataclass(frozen=True, slots=True)
-class Routes:
+class Routes(Struct, frozen=True):
     """The judges of every step; a step that is not listed goes to ``default``."""
 
     default: Route

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.engine.budget import Budget
 from ragstone.engine.calls import Awaited, Calls, Missing
@@ -35,8 +37,7 @@ _NO_USAGE = Usage(0, 0)
 _Told = Mapping[str, Readout]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One record with its metrics and their signatures, or the reason why it could not be read.
 
     ``done`` is the record's result if it already exists. ``again`` holds the calls to ask again, by key, if their

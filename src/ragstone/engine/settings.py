@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from operator import add, sub
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 ROUNDING: Final = 1e-12
 """Rounding error, in dollars, allowed in a sum of floats."""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """Dollars, calls and tokens. As a limit, infinity means none."""
 
     dollars: float = 0.0
@@ -38,8 +38,7 @@ class Amount:
         return all(value <= most + ROUNDING for value, most in zip(self, limit, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of a run: dollars, calls to endpoints, tokens (in + out). None means no limit."""
 
     cost: float | None = None
@@ -63,8 +62,7 @@ Cache = Literal["use", "refresh", "off", "offline"]
 """How a run treats stored replies: read and add to them; replace them; ignore them; use nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Settings of the engine.
 
     ``tries`` is the maximum number of attempts per call, not counting those refused with HTTP 429.

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
 from ragstone.stats.means import rounded
 
 
-@dataclass(slots=True)
-class Spent:
+class Spent(Struct):
     """Calls and tokens of one kind; ``dollars`` is None once a price is unknown.
 
     ``cached_tokens`` are part of the input, ``reasoning_tokens`` of the output. ``unmetered`` calls came without token
@@ -52,8 +53,7 @@ class Spent:
         }
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The counts of one run.
 
     ``records`` are finished, ``kept`` of them written to the results (a finished record waits for earlier ones);
@@ -148,9 +148,9 @@ class Tally:
 
     def take(self, parts: Sequence[Tally]) -> None:
         """Set the calls and costs to the sum of ``parts``, the tallies of processes that share a run."""
-        for one in fields(self):
-            if one.name not in _OWN:
-                setattr(self, one.name, _sum([getattr(part, one.name) for part in parts]))
+        for name in self.__struct_fields__:
+            if name not in _OWN:
+                setattr(self, name, _sum([getattr(part, name) for part in parts]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the bill of this run: calls sent and replayed, in total and by judge and step."""
@@ -188,7 +188,7 @@ def _sum(values: Sequence[Any]) -> Any:
     if None in values:
         return None
     if isinstance(first, Spent):
-        return Spent(*(_sum([getattr(value, one.name) for value in values]) for one in fields(Spent)))
+        return Spent(*map(_sum, zip(*map(astuple, values), strict=True)))
     if isinstance(first, dict):
         names = dict.fromkeys(name for value in values for name in value)
         return type(first)({name: _sum([value[name] for value in values if name in value]) for name in names})

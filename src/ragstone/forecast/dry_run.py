@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.engine.cascading import first_calls
 from ragstone.engine.route import Route, Routes
@@ -62,8 +64,7 @@ CACHE_STEP: Final = 128
 NOT_ASKED: Final = Failed("not asked")
 
 
-@dataclass(frozen=True, slots=True)
-class _New:
+class _New(Struct, frozen=True):
     """A call that a run would make."""
 
     judge: Judge
@@ -78,8 +79,7 @@ class _New:
         return None if self.for_input is None or self.for_output is None else self.for_input + self.for_output
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(Struct):
     """A question with its new and stored calls; without an ``answer``, the answer must be assumed.
 
     ``wave`` is the round of batches in which it can be asked. ``worlds`` are the additional calls, by world, that

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from ragstone.questions import Task
 from ragstone.tokens import SURE
@@ -30,8 +31,7 @@ class Range(NamedTuple):
         return {"low": low, "expected": expected, "high": high}
 
 
-@dataclass(slots=True)
-class Figure:
+class Figure(Struct):
     """A sum over calls in three worlds: with the fewest, the expected and the most answers.
 
     ``causes`` maps causes other than the answers to the margin (down, up) of the sum. An error of one cause affects all
@@ -71,8 +71,7 @@ class Figure:
         return Range(max(0.0, expected - down), expected, expected + up)
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """Calls of one metric to one judge at one step; ``stored`` calls are answered from the store.
 
     In a run in batches, ``wave`` is the round in which they can be asked, from 1.
@@ -114,8 +113,7 @@ class Row:
             figure.vary("repairs", low * again, share * again, high * again)
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """Calls, tokens and dollars of some rows; ``dollars`` is None if a price is unknown."""
 
     calls: Range

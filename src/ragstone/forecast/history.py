@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
+from msgspec import Struct
 
 from ragstone.forecast.figures import Range
 from ragstone.judges.base import Judge, Usage, size_of
@@ -31,8 +31,7 @@ Kind = Literal["claim", "nugget", "bank"]
 """The kind of unit written: claims or nuggets of a response, or a bank of nuggets from passages."""
 
 
-@dataclass(frozen=True, slots=True)
-class FittedLine:
+class FittedLine(Struct, frozen=True):
     """Output tokens of a reply: ``base`` plus ``slope`` per unit or per token read.
 
     ``margin`` is the relative error of the sum over many replies; ``scatter`` is the standard deviation of one reply.
@@ -49,8 +48,7 @@ class FittedLine:
         return max(1.0, self.base + self.slope * x)
 
 
-@dataclass(frozen=True, slots=True)
-class Habits:
+class Habits(Struct, frozen=True):
     """Statistics of a judge at one step; None or 0 if unknown.
 
     ``kin`` names the model whose calls the ratio was learned from, if it is not the judge's own. ``repaired`` is the
@@ -67,8 +65,7 @@ class Habits:
     saved: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(Struct, frozen=True):
     """``again``: probability that one more list contains new nuggets. ``each``: output tokens per nugget."""
 
     again: float

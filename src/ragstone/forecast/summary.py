@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragstone.engine.settings import Amount, Limits
 from ragstone.forecast.figures import Range, Row, Sum, added
 from ragstone.types import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class JudgePrice:
+class JudgePrice(Struct, frozen=True):
     """Price of a judge: dollars per million tokens of input, output and cached input, or None if unknown.
 
     ``source`` is ``ragstone.toml`` or ``genai-prices``. ``tiers``: long requests cost more. ``nearest`` is the
@@ -32,8 +33,7 @@ class JudgePrice:
         return {"judge": self.judge, "price": price, "source": self.source, "tiers": self.tiers}
 
 
-@dataclass(slots=True)
-class Alone:
+class Alone(Struct):
     """The calls that a cascade's last judge would need on its own, and their expected price (None if unknown)."""
 
     judge: str
@@ -46,8 +46,7 @@ class Alone:
         self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Estimated calls, tokens, dollars and seconds of a run, each low, expected and high.
 
     ``total`` covers the whole run, ``of`` one metric, step or judge. ``exact``: the number of calls does not depend on
@@ -74,8 +73,8 @@ class Estimate:
     live: bool
     name: str = ""
     prices: tuple[JudgePrice, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    extent: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    left_out: Mapping[str, str] = NOTHING
+    extent: Mapping[str, int] = NOTHING
     notes: tuple[str, ...] = ()
 
     @property

@@ -12,20 +12,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import orjson
+from msgspec import Struct
 
 from ragstone.errors import BackendError
 from ragstone.questions import Answer, Question, Task
 from ragstone.tokens import Size
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """The JSON schema of an answer (encoded as JSON) and its name."""
 
     name: str
@@ -61,8 +60,7 @@ class Shared(NamedTuple):
     sure: bool
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True, dict=True):
     """One exact request.
 
     ``body`` is the request as the backend prepared it. ``maker`` identifies what made it (a prompt with its hash, a
@@ -77,7 +75,7 @@ class Call:
     body: bytes
     units: int = 1
     repeat: int = 0
-    shared: Shared | None = field(default=None, compare=False)
+    shared: Shared | None = None
 
     @cached_property
     def key(self) -> bytes:
@@ -101,8 +99,7 @@ class Usage(NamedTuple):
     rate: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """Remainder of a rate limit, in requests or tokens, and the seconds until it resets.
 
     ``limit`` is the full limit; 0 if not reported.
@@ -113,16 +110,14 @@ class Left:
     limit: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """Remaining rate limits that an endpoint reported with a reply; each is None if not reported."""
 
     requests: Left | None = None
     tokens: Left | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(Struct, frozen=True):
     """The user's limits for an endpoint: requests and tokens in any 60 seconds; 0 means no limit.
 
     ``endpoint`` is its address with a digest of its key; backends with the same value share their limits.
@@ -171,8 +166,7 @@ def reply_from_json(data: bytes) -> Reply:
     return Reply(kept["text"], kept["finish"], kept["reasoning"], Usage(*kept["usage"]), tuple(kept["notes"]))
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """No reply. ``reason`` is one line for the results; ``too_long``: the request exceeds the model's context."""
 
     reason: str
@@ -281,8 +275,7 @@ SMALL: Final = 200
 """After the first wave of batches, fewer missing calls than this are sent live by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchState:
+class BatchState(Struct, frozen=True):
     """State of a batch: whether it has ``ended``, the provider's own term, and the paths of its results."""
 
     ended: bool

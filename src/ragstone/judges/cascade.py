@@ -8,15 +8,16 @@ to the next judge. The last judge decides: if it fails, the unit is unjudged, an
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.questions import Rate, Rated, Task
 from ragstone.types import Scale, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class SureBand:
+class SureBand(Struct, frozen=True):
     """The probabilities below and above which a judge is confident; None: never confident on that side."""
 
     below: float | None = None

@@ -17,12 +17,12 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Call, Dialogue, Failed, InProcess, Reply

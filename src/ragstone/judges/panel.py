@@ -7,9 +7,10 @@ is unjudged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import median
 from typing import Final, Literal, get_args
+
+from msgspec.structs import replace
 
 from ragstone.questions import Rate, Rated
 from ragstone.types import TRIVIAL, Scale, Verdict

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone import prompts
 from ragstone.errors import TemplateError

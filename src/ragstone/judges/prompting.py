@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.judges.spec import NLI, STRUCTURED, Spec, Structured

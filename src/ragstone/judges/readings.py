@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct, field
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
@@ -35,8 +36,7 @@ QUOTES: Final = 4
 """Maximum number of quotes located per verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """Settings of one kind of question: the prompt, the label format, the temperature.
 
     ``maker`` identifies everything that affects a request. ``block``: the labels follow a reasoning block. ``exact``:
@@ -52,8 +52,7 @@ class Setup:
     exact: bool
 
 
-@dataclass(slots=True)
-class ReplyReading:
+class ReplyReading(Struct):
     """Parsed replies about one part of a question.
 
     ``status`` is ``ok`` or the kind of problem, ``problem`` its description. ``reader`` is the reader that parsed the
@@ -101,7 +100,6 @@ class ReplyReading:
         self.status, self.problem = "format_error", problem
 
 
-@dataclass(slots=True)
 class Ratings(ReplyReading):
     """Verdicts on a batch of units, by the unit's number in the batch.
 
@@ -149,7 +147,6 @@ class Ratings(ReplyReading):
             yield verdict or Verdict(unit, None, None, judge, failure=self.problem or "the reply has no verdict on it")
 
 
-@dataclass(slots=True)
 class UnitList(ReplyReading):
     """The units listed in a reply."""
 

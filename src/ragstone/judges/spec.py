@@ -9,10 +9,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from ragstone.errors import ConfigError
 from ragstone.prompts.choice import Choice
@@ -96,8 +97,7 @@ MAKERS: Final[Mapping[str, str]] = {
 """Prefixes of model names, each with a provider that has such models."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """Settings of one judge: a parsed name, or a ``[judges.NAME]`` table of the configuration.
 
     ``provider`` is a preset, or empty if ``base_url`` is given. ``price`` is the user's own price, (input, output) or
@@ -124,7 +124,7 @@ class Spec:
     choice: Choice = field(default_factory=Choice)
     structured: Structured = "auto"
     case_sensitive: bool = False
-    extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING, hash=False)
+    extra: Mapping[str, Any] = NOTHING
     price: tuple[float, ...] | None = None
     path: str = ""
     threshold: float | None = None
@@ -302,8 +302,7 @@ def parse(name: str) -> Spec:
     return Spec(name, provider=provider, model=model, base_url=base_url, **usual(provider))
 
 
-@dataclass(frozen=True, slots=True)
-class KnownJudge:
+class KnownJudge(Struct, frozen=True):
     """A judge in the list of judges: its name, address, and the variable of its key. Never the key.
 
     ``key_set`` says whether the variable is set, ``table`` whether the judge is from the configuration; ``price`` is

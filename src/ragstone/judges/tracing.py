@@ -7,10 +7,12 @@ supported only if the reply says so and names its support; one that the reply om
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
@@ -39,8 +41,7 @@ SEED: Final[Mapping[str, str]] = {
 """Maps RAGBench's field names (arXiv 2407.11005) to ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """The label of one response sentence in a reply."""
 
     keys: tuple[str, ...]
@@ -48,11 +49,10 @@ class Label:
     reason: str = ""
 
 
-@dataclass(slots=True)
-class Labelling(ReplyReading):
+class Labelling(ReplyReading, kw_only=True):
     """Parsed replies about one piece of the contexts."""
 
-    part: Trace = field(kw_only=True)
+    part: Trace
     labels: dict[str, Label] = field(default_factory=dict)
     relevant: set[str] | None = None
     utilized: set[str] | None = None

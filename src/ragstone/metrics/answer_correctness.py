@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
+
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, ask
 from ragstone.metrics.claimset import ClaimMetric, ClaimSet, Source, write_claims
@@ -97,7 +99,7 @@ class AnswerCorrectness(ClaimMetric):
 
 def _named(record: Record, claims: ClaimSet, source: Source) -> ClaimSet:
     """Return the claims with ids of this metric, since ``context_recall`` rates the same claims by other texts."""
-    units = (unit.called(f"{record.id}/{kind(source)}/{n}") for n, unit in enumerate(claims.units, 1))
+    units = (replace(unit, id=f"{record.id}/{kind(source)}/{n}") for n, unit in enumerate(claims.units, 1))
     return replace(claims, units=tuple(units))
 
 

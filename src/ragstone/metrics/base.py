@@ -6,13 +6,16 @@ deals with judges, prompts, the network or the clock, so tests can drive it with
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import math
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, cast
+
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError
 from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, ScoreTable
@@ -255,7 +258,7 @@ class Metric:
                 near = difflib.get_close_matches(name, known, 1)
                 meant = f"did you mean '{near[0]}'?" if near else f"its parameters are {', '.join(known)}"
                 raise ConfigError(f"{self.name}: no parameter '{name}'; {meant}")
-        return replace(self, **{name: _frozen(value) for name, value in parameters.items()})
+        return dataclasses.replace(self, **{name: _frozen(value) for name, value in parameters.items()})
 
     def overridden(self, parameters: Mapping[str, Any]) -> Self:
         """Return the metric with one record's overrides; also raise ConfigError for a parameter in ``fixed``."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from ragstone.segment import sentences
 from ragstone.types import Passage, Record, Span, Unit
@@ -26,8 +27,7 @@ RANGE: Final = 20
 """Maximum number of passages in a range; of a longer one, only the first and last are cited."""
 
 
-@dataclass(frozen=True, slots=True)
-class CitedSentence:
+class CitedSentence(Struct, frozen=True):
     """A sentence without its marks, the passages that it cites, and ``unknown``: citations of nonexistent passages."""
 
     unit: Unit
@@ -35,8 +35,7 @@ class CitedSentence:
     unknown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     start: int
     end: int
     cited: tuple[int | str, ...]

@@ -7,9 +7,12 @@ those about claims are asked here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import LIKERT, YES_NO, Batch, Rated, Write, Written
@@ -30,8 +33,7 @@ _BEFORE: Final = 400
 """Number of characters before a part that are shown with it, to resolve its pronouns."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimSet:
+class ClaimSet(Struct, frozen=True):
     """Claims, and how complete they are."""
 
     units: tuple[Unit, ...]
@@ -218,7 +220,7 @@ def _claims(record: Record, source: Source, answers: Sequence[Written], max_clai
         taken = [replace(unit, span=None, parent=None) for unit in taken]
     failures = dict.fromkeys(answer.failure for answer in answers if answer.failure)
     return ClaimSet(
-        tuple(unit.called(f"{record.id}/{CLAIM[source]}/{n}") for n, unit in enumerate(taken, 1)),
+        tuple(replace(unit, id=f"{record.id}/{CLAIM[source]}/{n}") for n, unit in enumerate(taken, 1)),
         "; ".join(failures),
         len(written) - len(kept),
         len(kept) - len(taken),

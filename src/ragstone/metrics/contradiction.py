@@ -7,9 +7,10 @@ mentioned (0) or contradicted (0). Their own value is therefore the same as with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Metric
 from ragstone.questions import SUPPORT_CONTRADICT

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from ragstone.errors import ConfigError
 from ragstone.labels import text_hash
@@ -34,8 +35,7 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w{0,39}", re.ASCII)
 _LABEL: Final = re.compile(r'[^\s"<>{}\[\],:][^\n"<>{}\[\],:]{0,39}')
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """A criterion. ``fields``: shown to the judge; ``steps``: how to judge; ``written``: a judge writes the steps."""
 
     name: str

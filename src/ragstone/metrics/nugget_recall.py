@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import (
@@ -39,8 +42,7 @@ LEADING: Final = {"strict_vital": "vital nugget", "strict_all": "nugget"}
 GRADES: Final = MappingProxyType({3: SUPPORT_3, 2: SUPPORT_2})
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A nugget's importance and how far the response contains it; None means unjudged.
 
     ``lenient`` is 1, 1/2 or 0 for support, partial support and no support; ``strict`` is 1 only for full support.
@@ -51,8 +53,7 @@ class Held:
     strict: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Struct, frozen=True):
     """The value of a column, and its bounds if all unjudged nuggets were missing from the response, or in it.
 
     ``maybe`` counts the nuggets of unknown importance, which may belong in the column.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import named, nuggets_of_record, unnamed

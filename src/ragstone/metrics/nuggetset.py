@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.claimset import response_sentences
@@ -24,8 +27,7 @@ UNWEIGHED: Final = 1.0
 """The weight of a nugget whose importance is unjudged."""
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetSet:
+class NuggetSet(Struct, frozen=True):
     """Nuggets, and how complete they are.
 
     ``failure`` says why some may be missing, ``unweighed`` why some have no importance. ``left_out`` counts those

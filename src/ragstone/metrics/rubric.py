@@ -7,8 +7,10 @@ delimited like any text of a record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.criteria import MOST_STEPS, OWN, Criterion, criteria_of
@@ -62,7 +64,8 @@ class RubricMetric(Metric):
 
     def expecting(self, *, overridden: bool) -> Self:
         """Return the metric, with a score for the records' own criteria if any record has them."""
-        return replace(self, criteria=(*self.criteria, Criterion(OWN, "", own=True))) if overridden else self
+        criteria = (*self.criteria, Criterion(OWN, "", own=True))
+        return Metric.with_parameters(self, {"criteria": criteria}) if overridden else self
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Self:
         """Return the metric with other criteria or parameters."""

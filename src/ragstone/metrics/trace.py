@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
+
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask, best
 from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ragstone.metrics.base import Metric
 from ragstone.metrics.claimset import CLAIM, Source

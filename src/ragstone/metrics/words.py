@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.types import NOTHING
 
@@ -62,8 +63,7 @@ ANY_COLUMN: Final = "*"
 """The key of the title for columns named by users; ``{}`` stands for the name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True):
     """The headline of a mean: ``of`` follows the value, ``short`` the number of responses below 1.
 
     ``short`` may contain ``{have}``, ``{are}``, ``{were}``, ``{lack}`` and ``{fully}``. ``unit`` names the judged unit;

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import pkgutil
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Final
+
+from msgspec import Struct
 
 from ragstone.analysis.run import Run
 from ragstone.errors import ConfigError, InputError
@@ -26,8 +27,7 @@ LINES: Final = (".jsonl", ".ndjson", ".json")
 DEFAULT: Final = "jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class ExportFormat:
+class ExportFormat(Struct, frozen=True):
     """One format: its name, its file extensions (the default first), and a description for the help.
 
     ``write`` takes a run, the rows of a table (``scores``, ``verdicts`` or ``sentences``) and a binary stream.

@@ -6,11 +6,12 @@ of later versions that add keys are still valid.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from msgspec import Struct, StructMeta, structs
 
 from ragstone.errors import ConfigError
 from ragstone.labels import LabelRow
@@ -76,7 +77,7 @@ def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
         return _of(inner[0], defs)
     if hint is Any:
         return {}
-    if is_typeddict(hint) or dataclasses.is_dataclass(hint):
+    if is_typeddict(hint) or isinstance(hint, StructMeta):
         name = hint.__name__.removesuffix("Dict")
         if name not in defs:
             defs[name] = {}  # for recursive types
@@ -97,8 +98,8 @@ def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
 
 def _object(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
-    if dataclasses.is_dataclass(kind):
-        required = [one.name for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING]
+    if issubclass(kind, Struct):
+        required = [one.name for one in structs.fields(kind) if one.required]
         hints = {name: hint if name in required else hint | None for name, hint in hints.items()}
     else:
         required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]

@@ -6,8 +6,9 @@ Neither is ever an answer. Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Self
+
+from msgspec import Struct
 
 _PLACE: Final = r"<[^<>\n]{1,80}>"
 _PLACES: Final = re.compile(_PLACE)
@@ -24,8 +25,7 @@ FEWEST: Final = 3
 """A text repeats the prompt only if more than this many words match: fewer may match by chance."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """The words of a prompt template: placeholders (``places``), the ``form`` of the answer, all words, lines of prose.
 
     ``form`` is the text from the line of the first placeholder on. The text before it consists of rules and the

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from ragstone.parsing.label_rows import DASHES, LABEL_NAMES, NOUN, NUMBER_NAMES, OTHER_NAMES, Format, Found, lines
 from ragstone.parsing.label_words import Words
@@ -53,8 +54,7 @@ _FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 _RANGE: Final = re.compile(r"([0-9]{1,4})(?:\s*(?:[-\u2013]|to)\s*([0-9]{1,4}))?")
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     number: int | None
     reader: Format
     start: int

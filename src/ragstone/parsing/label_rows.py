@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
+
+from msgspec import Struct, field
 
 Format = Literal[
     "object", "json", "keyed", "python_list", "xml", "numbered", "markdown", "yaml", "pipe", "tsv", "csv", "adaptive"
@@ -45,8 +46,7 @@ NOUN: Final = r"(?:(?:[^\W\d_]{1,14}\.?[\s_]*[#№]?\s*){1,2}|[#№]\s*)?"
 DASHES: Final = "-\u2013\u2014"
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """One list of labels in a reply, with its position in the text. ``numbers`` is empty for a positional list.
 
     ``raw`` holds the original text of each label. ``strict``: the list is delimited by brackets or tags. ``closed``: it

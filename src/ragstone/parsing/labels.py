@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
@@ -80,8 +81,7 @@ _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """The labels read from a reply, one per unit.
 
     ``labels`` has one item per unit; None if unknown. ``raw`` has their original texts. ``format_used`` is the reader
@@ -246,8 +246,7 @@ def _explains(found: Found, answer: str, words: Words) -> bool:
 # ---- which list counts
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
+class _Placed(Struct, frozen=True):
     """A list of labels, with labels and their original texts by unit number."""
 
     found: Found

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 DEEPEST: Final = 12
 """Maximum nesting depth of lists and objects."""
@@ -52,8 +53,7 @@ class _CutError(Exception):
         self.value = value
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A list or an object in a text.
 
     ``closed`` is false if it is truncated. ``bare``: it has no quotes. ``single``: it has single quotes, as in Python.
@@ -67,8 +67,7 @@ class Literal:
     single: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """An object as pairs in order, since its reader decides about duplicate keys."""
 
     items: tuple[tuple[Any, Any], ...]

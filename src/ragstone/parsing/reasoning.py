@@ -12,9 +12,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 TAG: Final = re.compile(
     r"[<\[](/?)\s?(?:(?<=[<\/\s])(?:think|thinking|thought|reasoning|reason|reflection|scratchpad)\s?>|(?<=[\[\/])think\])",
@@ -138,8 +139,7 @@ _NONE: Final = frozenset(("", "none", "n/a", "-", "no", "nothing", "null", "[]",
 _AROUND: Final = " \t\"'`*\u201c\u201d\u201e\u00ab\u00bb"
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(Struct, frozen=True):
     """The reasoning about one unit; missing fields are empty."""
 
     snippet: str = ""

@@ -8,11 +8,13 @@ have their own files (``formats/``), so that every style works with every format
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.errors import TemplateError
 from ragstone.prompts.templates import FORMS, POSITIONAL, Shape, Template, digest, parse, parse_shape
@@ -38,8 +40,7 @@ LONGEST: Final = 200_000
 """Maximum size of a user's prompt file in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptFile:
+class PromptFile(Struct, frozen=True):
     """One packaged file: ``task`` is its folder, ``name`` its style with form and language."""
 
     task: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragstone import prompts
 from ragstone.errors import ConfigError, TemplateError
@@ -31,8 +33,7 @@ WRITES: Final = {"claims": ("claims",), "nuggetize": ("nuggets",), "trace": ("la
 # ---- find
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPrompt:
+class NamedPrompt(Struct, frozen=True):
     """A prompt named by the user: a packaged file (``entry``), or the user's own at ``path``."""
 
     name: str
@@ -108,8 +109,7 @@ def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
 # ---- list
 
 
-@dataclass(frozen=True, slots=True)
-class PromptStyle:
+class PromptStyle(Struct, frozen=True):
     """One style of one step: its packaged prompts.
 
     ``names`` are the names of its prompts, several if the step asks several questions. ``versions`` are all versions of
@@ -164,8 +164,7 @@ def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
 # ---- check
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPrompt:
+class CheckedPrompt(Struct, frozen=True):
     """The problems of one file; ``step`` is empty if its header could not be read."""
 
     file: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError, TemplateError
 from ragstone.prompts.material import named_texts, variables_of

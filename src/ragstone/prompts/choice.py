@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
+
+from msgspec import Struct
 
 from ragstone import prompts
 from ragstone.errors import TemplateError
@@ -26,8 +27,7 @@ LABELS_ALONE: Final = "no_reasoning"
 """The style for a format that the default style does not support, if no style is named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The user's choice of prompts.
 
     ``styles`` maps steps to the name of a style, of a version of it (``short_cot.v1``), or to the path of a file.
@@ -37,7 +37,7 @@ class Choice:
     """
 
     style: str = ""
-    styles: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
+    styles: Mapping[str, str] = NOTHING
     format: Format | None = None
     pack: str = ""
     pack_examples: int = 0

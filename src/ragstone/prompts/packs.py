@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from ragstone.errors import TemplateError
 from ragstone.prompts.templates import digest
@@ -24,8 +25,7 @@ _FENCE: Final = re.compile(r"</?(?:pack|example)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"[^\w.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """A domain pack. ``name`` includes a hash of its text."""
 
     name: str

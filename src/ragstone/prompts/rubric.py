@@ -7,8 +7,10 @@ label, the step's packaged one is used.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.errors import TemplateError
 from ragstone.labels import text_hash
@@ -27,8 +29,7 @@ _OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", r
 """Matches rules about writing labels, which an annotator only chooses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rubric:
+class Rubric(Struct, frozen=True):
     """The ``labels`` of a scale with their meanings, best first, and the ``rules``."""
 
     labels: tuple[tuple[str, str], ...]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from msgspec import Struct
 
 from ragstone.errors import TemplateError
 
@@ -38,8 +39,7 @@ _STYLE: Final = re.compile(r"[a-z][a-z0-9_]*")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """One prompt.
 
     ``id`` is ``task.style.vN#hash``. ``batch`` is the maximum number of units per call. ``formats`` are the supported
@@ -97,8 +97,7 @@ class Template:
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A part shared by all prompts of a language, such as an answer format. ``digest`` identifies its wording."""
 
     digest: str

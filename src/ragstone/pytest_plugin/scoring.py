@@ -12,12 +12,12 @@ import difflib
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
+from msgspec import Struct
 
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
@@ -37,7 +37,7 @@ __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError
 
 FIELDS: Final = tuple(ALIASES)
 """Record fields that calls and marks may set."""
-OPTIONS: Final = frozenset(RunOptions.__dataclass_fields__) - {"metrics"}
+OPTIONS: Final = frozenset(RunOptions.__struct_fields__) - {"metrics"}
 """Options of ``evaluate`` that calls and marks may set."""
 
 
@@ -223,8 +223,7 @@ LONG: Final = 240
 """Maximum number of characters of a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdResult:
+class ThresholdResult(Struct, frozen=True):
     """Whether ``score``, given with its verdicts, meets a threshold; ``unknown`` if unjudged units decide.
 
     ``limit`` is the minimum value, or the maximum if the score's best value is 0.

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.errors import RecordError
 from ragstone.records import autojudge, values
@@ -40,8 +41,7 @@ OF_NUGGETS: Final = frozenset(
 """Notes on nuggets that apply to a bank; those on assignments do not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bank:
+class Bank(Struct, frozen=True):
     """Nuggets by topic, and the question of each topic that has one.
 
     ``digest`` is a hash of six hexadecimal digits over topics, texts and importances, independent of their order; it
@@ -49,8 +49,8 @@ class Bank:
     """
 
     name: str
-    nuggets: Mapping[str, tuple[Nugget, ...]] = field(hash=False)
-    questions: Mapping[str, str] = field(hash=False)
+    nuggets: Mapping[str, tuple[Nugget, ...]]
+    questions: Mapping[str, str]
     digest: str
     notes: tuple[Note, ...] = ()
 

@@ -14,10 +14,11 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self, cast
+
+from msgspec import Struct
 
 from ragstone.errors import RecordError
 from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES, WRITER_WAIT
@@ -108,8 +109,7 @@ class Stream:
         self._handle.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A file that can be opened any number of times; ``name`` is its name in messages."""
 
     name: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.errors import ConfigError
 
@@ -20,8 +21,7 @@ Rank = tuple[int, int]
 """A record's position in the sampling order: a hash of its id, then its position in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """The first ``limit`` records of each file, of which ``sample`` are drawn with ``seed``; None means all."""
 
     limit: int | None = None
@@ -53,8 +53,7 @@ class Cut:
         return Sample(last, len(kept), count)
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """The records whose id hashes to part ``number`` (from 1) of ``of`` parts, the same on every machine."""
 
     number: int

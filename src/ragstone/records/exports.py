@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records import (
@@ -40,8 +42,7 @@ WRAPPERS: Final = ("data", "records", "rows", "results", "items", "traces", "spa
 """Paths that may hold the rows of an object, if it has no record field of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """One format: how it is recognised and how its rows are read.
 
     ``spans`` returns the spans of a row, to be joined by trace. Without it, ``row`` returns a row with canonical names,
@@ -113,8 +114,7 @@ EXPORTS: Final = (
 """All exports, the most distinctive shape first. To add one, add a module in this package and an entry here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How to read the rows of an input: the export's name (empty to recognise it) and the path of the list of rows.
 
     ``files`` maps each of the two that is set in a configuration file to that file.
@@ -122,7 +122,7 @@ class Layout:
 
     name: str = ""
     path: str = ""
-    files: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
+    files: Mapping[str, str] = NOTHING
 
     def __post_init__(self) -> None:
         names = [export.name for export in EXPORTS] + [PLAIN]
@@ -130,7 +130,7 @@ class Layout:
             said = written(self.files.get("name"), "[run] from", "--from", self.name, " ")
             raise ConfigError(f"{said}: no such format{closest(self.name, names)}")
         if self.path.endswith("[]"):
-            object.__setattr__(self, "path", self.path.removesuffix("[]"))
+            force_setattr(self, "path", self.path.removesuffix("[]"))
 
     @property
     def given(self) -> Layout:

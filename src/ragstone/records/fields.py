@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
+
+from msgspec import Struct
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
@@ -78,8 +79,7 @@ OFFERED: Final = 8
 """Maximum number of columns that a message names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """The field mapping of a run: canonical name to dotted path, e.g. ``contexts`` to ``retrieval.docs[].text``.
 
     A mapped field is read only from its path, never from an alias. ``contexts`` may have several paths, whose non-blank
@@ -87,8 +87,8 @@ class Fields:
     for an unknown field, a blank path, several paths for another field, or a main field read from another one's column.
     """
 
-    paths: Mapping[str, str | Sequence[str]] = field(default_factory=lambda: NOTHING, hash=False)
-    files: Mapping[str, str] = field(default_factory=lambda: NOTHING, hash=False)
+    paths: Mapping[str, str | Sequence[str]] = NOTHING
+    files: Mapping[str, str] = NOTHING
 
     def __post_init__(self) -> None:
         for name, path in self.each:

@@ -7,12 +7,12 @@ yields dicts and can be read repeatedly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.errors import InputError, RecordError
 from ragstone.records.bytestream import spool

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from ragstone.errors import InputError, RecordError
 from ragstone.labels import LabelRow, each_once, is_hash, is_label_row, row_from_json, text_hash
@@ -34,8 +35,7 @@ UNSURE: Final = "?"
 """The label of an annotator who is unsure."""
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Struct):
     """Label rows of a file, and the number of skipped entries by reason."""
 
     rows: list[LabelRow] = field(default_factory=list)

@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragstone.errors import RecordError
 from ragstone.records.jsontext import RefusedError, kind, opened, survey_of
@@ -127,6 +129,8 @@ def _plain(value: Any) -> Any:
         return None
     if name == "Decimal":
         return str(value)
+    if isinstance(value, Struct):
+        return asdict(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, bytes | bytearray | memoryview):

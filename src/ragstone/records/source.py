@@ -9,13 +9,14 @@ import os
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple, Protocol, Self
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, hub, object_stores
@@ -46,8 +47,7 @@ class ByTopic(Protocol):
         """Return the record with the data of its topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
+class SetAside(Struct, frozen=True):
     """An unreadable record, if ``on_error`` is ``skip``: counted, never judged.
 
     ``id`` is the record's own id if it is readable, else its place; it is unique among all ids of the source. ``error``

@@ -11,12 +11,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from math import isfinite
 from typing import IO, Any, Final, NamedTuple
 
 import orjson
+from msgspec import Struct, field
 
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import reason
@@ -74,8 +74,7 @@ class TraceSpan(NamedTuple):
     meta: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
-class Recognised:
+class Recognised(Struct):
     """Counts for a recognised export: traces found, records made, and the reasons for skipping others."""
 
     title: str = ""

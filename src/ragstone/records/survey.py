@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from ragstone.errors import ConfigError
 from ragstone.records.cut import Shard
@@ -31,8 +32,7 @@ MAY_BE_BLANK: Final = {
 """Notes on fields that are present but blank."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """A note on some records: its text, their number, and the place of the first."""
 
     text: str
@@ -45,8 +45,7 @@ class Note:
         return f"{self.text} ({counted(self.count, 'record')}, the first at {self.example})"
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """Counts from one pass over a source; its size does not depend on that of the source."""
 
     name: str

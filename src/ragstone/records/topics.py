@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import origin_of
@@ -27,11 +29,10 @@ NOT_JUDGED: Final = "relevant: topic is not in the qrels"
 EXPECTED: Final = "expected TOPIC ITERATION ID GRADE, as in: 1 0 doc7 2"
 
 
-@dataclass(frozen=True, slots=True)
-class Topics:
+class Topics(Struct, frozen=True):
     """The question of each topic."""
 
-    questions: Mapping[str, str] = field(hash=False)
+    questions: Mapping[str, str]
 
     def given_to(self, record: Record) -> Record:
         """Return the record, with its topic's question if it has none of its own; add a note if that is unknown."""
@@ -68,12 +69,11 @@ def _request(row: Mapping[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class Qrels:
+class Qrels(Struct, frozen=True):
     """The grades of judged passages by topic. ``digest`` is a hash of six hexadecimal digits over all grades."""
 
     name: str
-    grades: Mapping[str, Mapping[str, int]] = field(hash=False)
+    grades: Mapping[str, Mapping[str, int]]
     digest: str
 
     def given_to(self, record: Record) -> Record:

@@ -7,8 +7,10 @@ Interval bounds beyond 0 or 1 are drawn and printed as 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import astuple
 
 from ragstone.render.text import between, coefficient, flat, number, percent, plural
 from ragstone.render.wording import folded
@@ -23,8 +25,7 @@ MEANS: Final = 3
 """Maximum number of means listed on a line; a metric may have many columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeanByPeople:
+class MeanByPeople(Struct, frozen=True):
     """A metric's raw mean and its corrected mean; ``note`` explains the correction, or why there is none.
 
     ``called`` is the name of the corrected mean. ``ends`` are the bounds of its 95% interval; ``raw_ends`` are those of
@@ -41,8 +42,7 @@ class MeanByPeople:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAgreement:
+class JudgeAgreement(Struct, frozen=True):
     """A confusion matrix of ``people`` (rows) and a judge (columns), worst label first, and the means it corrects.
 
     ``said`` is the sentence about the agreement; ``about`` describes what else the matrix shows.
@@ -85,7 +85,7 @@ def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[s
     source = f"Labels from {', '.join(map(flat, attached['gold']))}{f' by {who}' if who else ''}"
     return {
         "source": f"{source}, compared {flat(attached['at'])[:10]}.",
-        "blocks": [asdict(one) for one in agreements(attached, metrics)],
+        "blocks": [to_builtins(one) for one in agreements(attached, metrics)],
     }
 
 
@@ -176,8 +176,7 @@ def _how(one: CorrectedDict) -> str:
 # ---- systems and repeats
 
 
-@dataclass(frozen=True, slots=True)
-class FiguresTable:
+class FiguresTable(Struct, frozen=True):
     """A section of the screen and the page: lines of text above a table with names in its first column."""
 
     title: str

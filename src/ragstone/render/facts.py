@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from ragstone import metrics
 from ragstone.analysis.cascades import partial, silent
@@ -72,8 +73,7 @@ class Headline:
         return f"{average}{value} {self.sentence.of} ({counted}). {which} {self.short}."
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """A reason why scores have no value or are based on only some of their units."""
 
     count: int
@@ -88,8 +88,7 @@ class Cause:
         return names if self.status == "partial" else "no score" if names == ALL else f"no score for {names}"
 
 
-@dataclass(frozen=True, slots=True)
-class Low:
+class Low(Struct, frozen=True):
     """A record with one of the lowest values: its score, and the verdict and text of each unit that lowers it."""
 
     result: Mapping[str, Any]

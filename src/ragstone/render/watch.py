@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from ragstone.render.text import NBSP, dollars, duration, flat, number, plural, tokens
 
@@ -19,8 +20,7 @@ SURE: Final = 2.0
 """Seconds before a speed or the time left is shown."""
 
 
-@dataclass(slots=True)
-class Watch:
+class Watch(Struct):
     """Samples a tally from time to time and computes how fast it grows."""
 
     tally: Tally

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from ragstone.errors import ConfigError
 
@@ -17,8 +18,7 @@ PREFIX: Final = f"{OWNER}."
 """Prefix of metric names, because other evaluators of a trace may also write ``groundedness``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request. ``absent``: status codes that return None. ``once``: do not retry if it may have been received."""
 
     path: str

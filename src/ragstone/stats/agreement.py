@@ -10,9 +10,10 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeVar
+
+from msgspec import Struct
 
 from ragstone.stats.means import RESAMPLES, mean
 from ragstone.stats.rankings import ranks
@@ -22,8 +23,7 @@ Level = Literal["nominal", "ordinal", "interval"]
 N = TypeVar("N", int, float)
 
 
-@dataclass(frozen=True, slots=True)
-class ClassScores:
+class ClassScores(Struct, frozen=True):
     """Precision, recall and F1 of one label; None if nothing was predicted or nothing is gold."""
 
     precision: float | None
@@ -31,8 +31,7 @@ class ClassScores:
     f1: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Struct, frozen=True):
     """A confusion matrix: ``counts[gold][judged]``, square, in the order of the scale."""
 
     counts: tuple[tuple[int, ...], ...]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.stats.means import mean, t_quantile
 
@@ -14,8 +15,7 @@ Z: Final = 1.959963984540054
 """The standard normal quantile of a two-sided 95% interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Struct, frozen=True):
     """A corrected mean with its 95% interval, and the judge's uncorrected one.
 
     ``power`` is the weight that prediction-powered inference gave to the judge, from 0 (only the labels) to 1; None for

@@ -7,10 +7,12 @@ import random
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any, overload
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 RESAMPLES = 1000
 FEW = 16
@@ -23,8 +25,7 @@ LARGE = 1000
 """From this many values on, the percentile and the normal interval differ by less than the noise of the former."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A mean with its 95% interval; ``method`` is ``bootstrap``, ``normal``, or ``none`` for fewer than two values."""
 
     mean: float
@@ -51,11 +52,11 @@ def rounded(value: float | None) -> float | None:
 
 
 def rounded_in(value: Any) -> Any:
-    """Return a dataclass (by its ``as_json``, if it has one) or JSON value as plain JSON with rounded numbers."""
+    """Return a Struct (by its ``as_json``, if it has one) or JSON value as plain JSON with rounded numbers."""
     if hasattr(value, "as_json"):
         return value.as_json()
-    if is_dataclass(value) and not isinstance(value, type):
-        return rounded_in({field.name: getattr(value, field.name) for field in fields(value)})
+    if isinstance(value, Struct):
+        return rounded_in(asdict(value))
     if isinstance(value, Mapping):
         return {name: rounded_in(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -11,11 +11,12 @@ import math
 import random
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from operator import getitem, sub
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from ragstone.stats.means import LARGE, RESAMPLES, mean, normal_p, t_quantile
 
@@ -36,8 +37,7 @@ _HAIR: Final = 1e-9
 """Sums that differ by less, relative to their terms, count as equal, because the order of adding floats varies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
+class Paired(Struct, frozen=True):
     """A paired comparison; values and differences are in the unit of the pairs, differences are second minus first.
 
     ``low`` and ``high`` are the 95% interval of the mean difference, and ``error`` is its standard error; None if all

@@ -13,11 +13,11 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 import orjson
+from msgspec import Struct
 
 from ragstone.errors import ConfigError, StoreError
 from ragstone.store import connection as file
@@ -83,8 +83,7 @@ class CallRow(NamedTuple):
     reply: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """One run; ``summary`` is None while it has not ended."""
 
     id: int
@@ -108,8 +107,7 @@ class CallGroup(NamedTuple):
     newest: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallFilter:
+class CallFilter(Struct, frozen=True):
     """Selects stored calls: older than ``before``, by one ``judge``, only ``unused`` ones; by default all."""
 
     before: float | None = None

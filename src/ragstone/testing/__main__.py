@@ -9,8 +9,9 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
+
+from msgspec.structs import asdict
 
 from ragstone.testing.behaviour import Behaviour, from_plain
 from ragstone.testing.endpoint import Endpoint
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server; once it listens, print a JSON line with ``url``, ``port`` and ``pid`` on standard output."""
     options = vars(_parser().parse_args(arguments))
     knobs = json.loads(options["knobs"])
-    knobs |= {knob.name: value for knob in fields(Behaviour) if (value := options.get(knob.name)) is not None}
+    knobs |= {name: value for name in Behaviour.__struct_fields__ if (value := options.get(name)) is not None}
     loop = asyncio.new_event_loop()
     try:
         behaviour = Behaviour().changed(**from_plain(knobs))
@@ -52,12 +53,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--keep", type=int, default=0, help="number of requests to remember")
     parser.add_argument("--knobs", default="{}", help="settings of the behaviour, as a JSON object")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input ends")
-    for knob in fields(Behaviour):
-        if isinstance(knob.default, bool):
-            parser.add_argument(f"--{knob.name.replace('_', '-')}", action=argparse.BooleanOptionalAction)
-        elif knob.name not in ("answer", "script", "headers"):
-            several = "*" if knob.default == () else None
-            parser.add_argument(f"--{knob.name.replace('_', '-')}", type=_value, nargs=several)
+    for name, default in asdict(Behaviour()).items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(default, bool):
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction)
+        elif name not in ("answer", "script", "headers"):
+            several = "*" if default == () else None
+            parser.add_argument(flag, type=_value, nargs=several)
     return parser
 
 

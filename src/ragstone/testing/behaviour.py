@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, TypedDict, Unpack, cast
 
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
-@dataclass(frozen=True, slots=True)
-class Scripted:
+
+class Scripted(Struct, frozen=True):
     """One answer, spelled out.
 
     With ``status`` 200, ``body`` becomes the content of the only choice: text unchanged, None as null, anything else as
@@ -36,8 +37,7 @@ GONE: Final = "gone"
 reply, and client disconnected first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The planned outcome of one request. ``answered`` is the hash of the request if the status is 200.
 
     ``tokens`` counts the request and its reply; 0 if it was refused. ``prefix`` is the part of the request that a
@@ -112,8 +112,7 @@ FAULTS: Final = (
 MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reasoning_field")
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     """All settings of the server. They can be changed at any time.
 
     Shares are in [0, 1]. A hash of ``seed``, the model and the messages selects the requests, so the same request has
@@ -227,10 +226,9 @@ class Behaviour:
 
     def changed(self, **knobs: Unpack[Knobs]) -> Behaviour:
         """Return a copy with other values; raise ValueError for an unknown keyword."""
-        known = [knob.name for knob in fields(self)]
         for name in knobs:
-            if name not in known:
-                raise ValueError(f"unknown setting '{name}'; known: {', '.join(known)}")
+            if name not in self.__struct_fields__:
+                raise ValueError(f"unknown setting '{name}'; known: {', '.join(self.__struct_fields__)}")
         return replace(self, **knobs)
 
 

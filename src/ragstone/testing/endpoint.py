@@ -12,11 +12,11 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from email.utils import formatdate
 from typing import Any, Final, Unpack
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.testing.batches import BATCH_PATHS, FakeBatches
 from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain

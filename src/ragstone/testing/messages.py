@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.judges.limits import duration
 from ragstone.testing.behaviour import Outcome

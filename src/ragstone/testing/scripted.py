@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import asdict
-from functools import cache
 from typing import Any, Final, TypeVar
+
+from msgspec import convert, to_builtins
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Call, Dialogue, Failed, Reply, Usage
@@ -104,15 +104,14 @@ class ScriptedJudge:
 
     def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
         """Make one call for the question, then return its answer."""
-        body = json.dumps({"shape": type(question).__name__, **asdict(question)}, sort_keys=True).encode()
+        body = json.dumps({"shape": type(question).__name__, **to_builtins(question)}, sort_keys=True).encode()
         units = len(question.units) if isinstance(question, Rate) else 1
         call = Call(self.id, question.task, self.maker(question), body, units, repeat)
         self.backend.expected[call.key] = question
         (reply,) = yield (call,)
         if isinstance(reply, Failed):
             return _answer(question, reply, self.id)
-        answer: Answer = _readers()[type(question)](reply.text)
-        return answer
+        return convert(json.loads(reply.text), _ANSWERS[type(question)])
 
 
 class ScriptedBackend:
@@ -143,7 +142,7 @@ class ScriptedBackend:
         found = _look_up(question, self.judge.script)
         if isinstance(found, Failed):
             raise BackendError(found.reason, judge=self.judge.id)
-        text = json.dumps(asdict(_answer(question, found, self.judge.id)))
+        text = json.dumps(to_builtins(_answer(question, found, self.judge.id)))
         return Reply(text, usage=Usage(input=len(call.body) // 4, output=len(text) // 4))
 
     async def close(self) -> None:
@@ -226,10 +225,5 @@ def _verdict(unit: Unit, number: int, found: Labels | Failed | None, scale: Scal
     return Verdict(unit, label, scale.value(label), judge, raw=scale.raw(label))
 
 
-@cache
-def _readers() -> dict[type, Callable[[str], Any]]:
-    """Return the readers of answers that ``ScriptedBackend.send`` wrote, by type of question."""
-    from pydantic import TypeAdapter  # noqa: PLC0415 - a tenth of a second, for those who run a judge
-
-    answers = ((Rate, Rated), (Trace, Traced), (Write, Written))
-    return {question: TypeAdapter(answer).validate_json for question, answer in answers}
+_ANSWERS: Final[Mapping[type[Question[Any]], type[Answer]]] = {Rate: Rated, Trace: Traced, Write: Written}
+"""The type of answer to each type of question."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from ragstone.judges.embedded.words import (
     NEGATION,
@@ -47,8 +48,7 @@ _DETERMINERS: Final = frozenset({"the", "this", "that", "these", "those", "your"
 _JOINT: Final = ",\uff0c"  # breaks that split a sentence only before a joining word
 
 
-@dataclass(frozen=True, slots=True)
-class Abstention:
+class Abstention(Struct, frozen=True):
     """An abstention in two parts: what it says is missing, and what else it says (may be empty).
 
     ``personal``: it mentions no evidence, only that the speaker does not know ("I don't know who wrote it").

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.judges.embedded.alignment import Alignment, Clash
 from ragstone.judges.embedded.contrasts import asks, doubted
@@ -44,8 +45,7 @@ WORSE: Final = frozenset(("heaviest", "overstated", "doubted", "voice"))
 """Features whose increase never raises the probability of support."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The result of looking up one statement: features, best windows, and words found in no passage, in order.
 
     There are at most ``WORDS_NAMED`` ``missing`` words: numbers first, then names, then the rarest. ``telling`` are

@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from itertools import accumulate, chain
 from threading import Lock
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
@@ -36,8 +37,7 @@ class Stretch(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysed:
+class Analysed(Struct, frozen=True, eq=False):
     """A text with its sentences and an index of stems; a table row is a sentence.
 
     ``index``: the sentences that contain a stem, including headings. ``rows``: the tables of sentences that are rows.

@@ -7,15 +7,14 @@ differ on other kinds of text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ragstone.judges.cascade import SureBand
 from ragstone.judges.embedded.words import packaged
 from ragstone.questions import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """Means over ``sets`` public data sets with human labels, ``rows`` claims in total.
 
     ``auroc`` is how often a supported claim scores above an unsupported one, in [0, 1], 0.5 by chance. ``floor`` is the

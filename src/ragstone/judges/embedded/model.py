@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from ragstone.judges.embedded.words import function_stems, nugget_lexicon, packaged
 from ragstone.types import Scale
@@ -35,8 +36,7 @@ Level = Literal["passage", "response", "statement"]  # the relevance models, by 
 Weights = Mapping[str, float]  # feature weights of a small model by name, and its ``bias``
 
 
-@dataclass(frozen=True, slots=True)
-class Logistic:
+class Logistic(Struct, frozen=True):
     """A logistic model of standardised features, with its calibration and cuts.
 
     A unit gets the best label from ``yes`` and a middle one from ``maybe`` (if calibrated).
@@ -56,8 +56,7 @@ class Logistic:
         return self.bias + math.fsum(weight * (x - mean) / scale for weight, x, mean, scale in rows if weight)
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """The content of the model file. ``digest``: six hex digits that depend on all the data files."""
 
     digest: str

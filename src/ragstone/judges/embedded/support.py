@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ragstone.judges.embedded.abstaining import Abstention, abstention, frames, names
 from ragstone.judges.embedded.alignment import Clash
@@ -46,8 +48,7 @@ Name = Callable[[Window], str]
 """Returns the name of a window's place for reasons: "passage 2"."""
 
 
-@dataclass(frozen=True, slots=True)
-class SupportOutcome:
+class SupportOutcome(Struct, frozen=True):
     """The calibrated probability of support, the windows to quote, and the reason.
 
     ``chance`` is None if there is nothing to judge: a ``trivial`` sentence, or a text without words. ``found``: the

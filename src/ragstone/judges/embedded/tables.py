@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ragstone.types import Span
 
@@ -46,8 +47,7 @@ class Cell(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextTable:
+class TextTable(Struct, frozen=True):
     """A table: its place, caption, headings and data rows.
 
     ``kind``: the delimiter, or "<" for HTML.

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import orjson
+from msgspec import Struct
 
 from ragstone.judges.embedded.figures import (
     AMOUNT,
@@ -173,8 +173,7 @@ class _Word(NamedTuple):
     coded: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
+class _Language(Struct, frozen=True):
     """The word parser of a language; ``known`` is a cached ``read`` for words of up to ``LONGEST_WORD`` characters."""
 
     stem: Callable[[str], str]

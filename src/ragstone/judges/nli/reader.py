@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
+
+from msgspec.structs import asdict
 
 from ragstone import models
 from ragstone.errors import ConfigError
@@ -43,8 +44,7 @@ PREMISE: Final = 128
 """Maximum tokens of a premise, about five sentences. The models were trained on shorter ones, and longer are slower."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles(OnnxFiles):
+class ModelFiles(OnnxFiles, frozen=True):
     """A model's files, with the number of its ``classes``.
 
     ``entailment`` and ``contradiction`` are the indices of these classes (None: the model has no such class).
@@ -63,7 +63,7 @@ def locate(name: str) -> ModelFiles:
     files = models.locate(name, USER)
     labels = _labels(files.settings, files.name)
     return ModelFiles(
-        **{field.name: getattr(files, field.name) for field in fields(files)},
+        **asdict(files),
         classes=len(labels),
         entailment=labels.index(1),
         contradiction=labels.index(-1) if -1 in labels else None,

@@ -9,11 +9,11 @@ judges sentences that state nothing, and statements that something is missing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
 import orjson
+from msgspec.structs import replace
 
 from ragstone.judges.embedded.abstaining import abstention
 from ragstone.judges.embedded.compute import place_name

@@ -6,8 +6,9 @@ Guarantees: the page is one file that makes no requests. Texts from records, jud
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from ragstone import __version__
 from ragstone.analysis.agreement import Agreement, Disagreement, attached

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
+from msgspec import Struct, json
 
 from ragstone.analysis.run import Run
 from ragstone.render.facts import RunFacts
@@ -96,13 +95,13 @@ class _Kept:
 
     def _pack(self) -> None:
         if self._part:
-            self._packed.append(zlib.compress(to_json(self._part), 1))
+            self._packed.append(zlib.compress(json.encode(self._part), 1))
             self._part = []
 
     def parts(self) -> Iterator[list[PageRow]]:
         """Yield the rows in blocks."""
         for packed in self._packed:
-            yield [PageRow(**row) for row in orjson.loads(zlib.decompress(packed))]
+            yield json.decode(zlib.decompress(packed), type=list[PageRow])
 
     def ranked(self) -> Iterator[int]:
         """Return the positions of the records, lowest value first; those without a value come last, in input order."""
@@ -115,8 +114,7 @@ def _each(run: Run, positions: Iterable[int]) -> Iterator[tuple[int, dict[str, A
             yield position, found
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(Struct):
     """The number of bytes left, shared by several kinds of blocks."""
 
     left: int

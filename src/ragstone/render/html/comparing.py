@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+
+from msgspec import Struct
 
 from ragstone import __version__
 from ragstone.analysis.compare import Comparison, Side
@@ -156,8 +157,7 @@ def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[st
 # ---- records
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(Struct, frozen=True):
     """A unit of one result with its verdict."""
 
     text: str

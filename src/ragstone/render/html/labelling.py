@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from ragstone.analysis.labelling import SECONDS, LabelRecord, LabelSample, LabelUnit
 from ragstone.labels import text_hash

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragstone import __version__
 from ragstone.render.agreement import agreement_of
@@ -158,8 +160,7 @@ def _part(text: str, **to: str) -> Part:
     return {"text": text, **({"to": to} if to else {})}
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The records with one value of a field, and a metric's mean over those that have a score."""
 
     field: str

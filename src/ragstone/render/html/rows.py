@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from ragstone.render.wording import ORDER, kind_of
 
@@ -30,8 +31,7 @@ LONGEST_GROUP: Final = 80
 """Maximum length, in characters, of a value used as the name of a group."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageRow:
+class PageRow(Struct, frozen=True):
     """One record of the table; ``scores`` has, by metric, a value (or None) and an index into ``STATUSES``.
 
     ``verdicts`` has, by metric, a bit for each kind in ``wording.ORDER``, and ``APART`` if judges disagree.

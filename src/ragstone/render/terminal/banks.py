@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from rich.console import RenderableType
 
 from ragstone.analysis.run import Run
@@ -81,8 +81,7 @@ def _without(told: Mapping[str, Any]) -> RenderableType | None:
 # ---- assigned
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Struct, frozen=True):
     """Counts of the written assignments: responses, nuggets by grade, and unjudged nuggets; and the file."""
 
     responses: int

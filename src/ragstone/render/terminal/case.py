@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import Struct, field
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -39,8 +39,7 @@ SHOWN: Final = 800
 """Maximum length, in characters, of earlier turns unless the record is shown in full."""
 
 
-@dataclass(slots=True)
-class Marked:
+class Marked(Struct):
     """A span of the response with its verdicts: its own, those on its claims, and its trace.
 
     ``names`` are the scores of its verdicts, by the place where they are drawn.

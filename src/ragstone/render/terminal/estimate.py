@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, Final
 
+from msgspec.structs import replace
 from rich.console import RenderableType
 
 from ragstone.analysis.run import part_said

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -24,8 +24,7 @@ QUOTES: Final = 2
 _BEST_FIRST: Final = ("yes", "partly", "no", "unjudged", "trivial")
 
 
-@dataclass(frozen=True, slots=True)
-class Grounds:
+class Grounds(Struct, frozen=True):
     """Draws the grounds of verdicts; ``ranks`` are those of the record's passages, ``full`` omits nothing.
 
     ``judges`` are those of the record's cascades: verdicts from one of them are shown with the judge's name.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
@@ -60,8 +60,7 @@ def unjudged_of(board: Leaderboard) -> Counter[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """A leaderboard with its display options: standings, sort measure, and comparison with another leaderboard."""
 
     board: Leaderboard

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -26,8 +26,7 @@ WIDEST: Final = 5
 """Maximum number of records listed as largest differences between the two methods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """One record's values by both methods, in [0, 1], and their difference in points."""
 
     record: str

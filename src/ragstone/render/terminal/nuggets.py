@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -29,8 +29,7 @@ SIDE_BY_SIDE: Final = 76
 """Minimum width, in columns, to show grades beside a nugget; on narrower screens they are below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetFact:
+class NuggetFact(Struct, frozen=True):
     """A nugget with its verdicts by metric, and its weight if a mean is weighted."""
 
     unit: Mapping[str, Any]

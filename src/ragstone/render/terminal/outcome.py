@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -47,8 +47,7 @@ REASONS: Final = 3
 """Maximum number of reasons for skipped metrics that are all shown with the results."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The locations of results, if any: a folder, a file of lines, a page; ``options`` locate the store.
 
     ``failed`` is the file or folder that could not be written, if any. ``quiet`` omits the reliability of the embedded

@@ -12,9 +12,9 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, Final, NoReturn, TypeAlias
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -82,8 +82,7 @@ def screen(file: IO[str] | None = None, *, stderr: bool = False) -> Screen:
     return console
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """The available width, and whether the terminal shows only ASCII."""
 
     width: int = 80
@@ -137,8 +136,7 @@ MARKS: Final[Mapping[str, tuple[str, str, str]]] = {
 # ---- building blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A whole screen, without trailing spaces and with plain spaces instead of non-breaking ones."""
 
     body: RenderableType
@@ -173,8 +171,7 @@ def heading(name: str, look: Look, *parts: str) -> Text:
     return Text.assemble((shown, "head"), "  ", (right, "quiet"))
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """Our own text, wrapped to the available width."""
 
     text: str
@@ -188,8 +185,7 @@ class Prose:
         return Measurement(1, max(1, cell_len(self.text)))
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command that can be copied and pasted at any width.
 
     It is wrapped between words with a backslash for the shell, and an option stays with its value. A word longer than a

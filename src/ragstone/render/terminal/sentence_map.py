@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
+from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -70,8 +70,7 @@ def state_of(place: ContextSentence) -> str:
     return "beside" if used else "neither"
 
 
-@dataclass(frozen=True, slots=True)
-class TracedSentence:
+class TracedSentence(Struct, frozen=True):
     """A response sentence with its verdict and the keys of the sentences it is based on."""
 
     key: str

@@ -7,9 +7,10 @@ fits. Strings in cells are plain text: markup in them is not interpreted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
@@ -28,8 +29,7 @@ SHORTEST_ID = 16
 """If fewer columns are left for a record's id, the text beside it moves to its own line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table: a title above cells.
 
     ``drop`` is the order in which a narrow screen drops columns: lowest first, equal ones together; 0 is never dropped.
@@ -86,8 +86,7 @@ def table(columns: Sequence[Column], styles: Sequence[str] = ()) -> Table:
     return drawn
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """The columns that fit and a dim line with the titles of dropped ones; ``styles`` are those of the rows."""
 
     columns: Sequence[Column]
