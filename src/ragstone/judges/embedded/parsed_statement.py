@@ -46,7 +46,7 @@ class ParsedStatement:
         breaks = word_set("breaks")
         for i, word in enumerate(self.words):
             prefix = self.text[self.tokens[i].end : self.tokens[i].end + 1] == "-"  # "e-mail": "e" is Italian for "and"
-            clause += i > 0 and ((word in breaks and not prefix) or self._broken(i))
+            clause += i > 0 and ((word in breaks and not prefix) or self.breaks(i))
             found.append(clause)
         return found
 
@@ -98,7 +98,7 @@ class ParsedStatement:
 
     def turns(self, i: int) -> bool:
         """Return whether an earlier negation stops before a word: "but", "which" or punctuation."""
-        return self.words[i] in word_set("turns") or (i > 0 and self._broken(i))
+        return self.words[i] in word_set("turns") or (i > 0 and self.breaks(i))
 
     def between(self, i: int) -> str:
         """Return the text between a word and the one before, without the point of an initial or title ("Dr. Lund")."""
@@ -107,7 +107,8 @@ class ParsedStatement:
         initial = last.end - last.start == 1 and text[last.start].isupper()
         return " " if found == ". " and (initial or self.words[i - 1] in TITLES) else found
 
-    def _broken(self, i: int) -> bool:
+    def breaks(self, i: int) -> bool:
+        """Return whether punctuation separates a word from the one before."""
         between = self.between(i)
         return between != " " and _BREAKS.search(between) is not None
 
