@@ -25,7 +25,7 @@ def addition(aligned: Alignment) -> Clash | None:
     if aligned.language != LANGUAGE:
         return None
     grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
-    strange = {i for i, grade in grades.items() if not grade and _is_strange(aligned, i)}
+    strange = {i for i, grade in grades.items() if not grade and is_strange(aligned, i)}
     added = [run for run in _phrases(aligned)[1:] if (own := grades.keys() & run) and own <= strange]
     rest = grades.keys() - set(chain(*added))
     if not added or sum(aligned.weight[i] * (grades[i] - COVERED) for i in rest if not aligned.need_not(i)) < 0:
@@ -55,7 +55,7 @@ def _phrases(aligned: Alignment) -> list[list[int]]:
     return found
 
 
-def _is_strange(aligned: Alignment, i: int) -> bool:
+def is_strange(aligned: Alignment, i: int) -> bool:
     """Return whether the passages do not have a word, and the compared sentences none that begins like it."""
     stem = aligned.stems[i]
     if i in aligned.agreed or aligned.is_known(stem):

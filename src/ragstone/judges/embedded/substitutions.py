@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from ragstone.judges.embedded.additions import SPEAKING, is_strange
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
+from ragstone.judges.embedded.naming import place_of
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.thesaurus import LANGUAGE, common, opposites, siblings, singular, verbal, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, function_stems
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems
 
 CLEAR = 0.7  # minimum similarity of a synonym in the evidence for a word to be known
 ALIKE = 5  # first letters shared by related words: "Europe", "European"
 LISTED = 3  # maximum distance of words in one list
+SWAPPED = 3  # maximum words around the one in which a statement differs, including it
+KEPT = 0.5  # minimum share of the rest of that statement
 REACH = 4  # words before a name searched for its verb: "flows into the North Sea"
 _AND = frozenset(("and", "or"))
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -31,7 +35,46 @@ def replaced(aligned: Alignment) -> Clash | None:
             return found
     if (agent := _agent(aligned)) is not None:
         return agent
+    if other := next((found for found in (_swapped(aligned, line) for line in aligned.lines[:2]) if found), None):
+        return other
     return next((found for found in (_ending(aligned, line) for line in aligned.lines[:2]) if found), None)
+
+
+def _swapped(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "the larva lives in fresh water" where the evidence has "the larva lives in salt water".
+
+    All but one word is the same, the word is in no passage and no verb, and the one in its place is not related to it.
+    """
+    own, theirs = aligned.stems, [token.stem for token in line.tokens]
+    first = next(n for n in range(len(own), -1, -1) if place_of(theirs, own[:n]) >= 0)
+    begin = place_of(theirs, own[:first]) + first
+    last = next(n for n in range(first, len(own) + 1) if place_of(theirs, own[n:], begin) >= 0)
+    end = place_of(theirs, own[last:], begin)
+    if not first or last == len(own) or max(last - first, end - begin) > SWAPPED:
+        return None
+    function = function_stems(LANGUAGE)
+    said, has = (
+        [i for i in part if side.tokens[i].stem not in function]
+        for side, part in ((aligned, range(first, last)), (line, range(begin, end)))
+    )
+    if len(said) != 1 or not 1 <= len(has) <= 2 or not _is_noun(aligned, i := said[0]):
+        return None
+    kept = aligned.total - aligned.weight[i] >= KEPT * aligned.total
+    plain = all(line.tokens[k].kind not in {NUMBER, NEGATION} and not _alike(own[i], theirs[k]) for k in has)
+    return line.clash("replaced", aligned.quote(i, i), line.quote(has[0], has[-1])) if kept and plain else None
+
+
+def _is_noun(aligned: Alignment, i: int) -> bool:
+    """Return whether a word that no passage has is a noun or adjective, as far as a list of verbs tells."""
+    telling = aligned.weight.get(i, 0.0) >= SPEAKING and aligned.tokens[i].kind not in {NUMBER, NEGATION}
+    done = aligned.word(i - 1) == "to" or aligned.words[i] in verbs("sure third past") or verbal(aligned.stems[i])
+    return telling and not done and is_strange(aligned, i)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether two words are related: synonyms, words with a synonym in common, or with the same beginning."""
+    every = ({word, *likes(word, LANGUAGE)} for word in (one, other))
+    return one[:ALIKE] == other[:ALIKE] or not set.isdisjoint(*every)
 
 
 def _sibling(aligned: Alignment) -> Clash | None:
