@@ -7,8 +7,9 @@ from typing import Final
 
 from ragstone.judges.embedded.alignment import Alignment, Clash
 from ragstone.judges.embedded.naming import BEGUN
+from ragstone.judges.embedded.parsed_statement import shortened
 from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
-from ragstone.judges.embedded.words import WORD
+from ragstone.judges.embedded.words import WORD, pronouns
 
 COVERED: Final = 0.7  # minimum share found of the rest of a statement, of which a phrase counts as added
 SPEAKING: Final = 3.5  # minimum weight of a word that is meaningful by itself
@@ -30,19 +31,21 @@ def addition(aligned: Alignment) -> Clash | None:
     rest = grades.keys() - set(chain(*added))
     if not added or sum(aligned.weight[i] * (grades[i] - COVERED) for i in rest if not aligned.need_not(i)) < 0:
         return None
-    for run in added:
-        own = [i for i in run if i in grades]
-        item = aligned.words[run[0]] in _JOINING or aligned.breaks(run[0])
-        least = SPEAKING if len(own) > 2 else RARE
-        if (item or len(own) > 1) and any(_is_telling(aligned, i, least) for i in own):
-            return Clash("addition", aligned.quote(own[0], own[-1]))
-    return None
+    said = [
+        aligned.quote(own[0], own[-1])
+        for run in added
+        if (own := [i for i in run if i in grades])
+        and (len(own) > 1 or aligned.words[run[0]] in _JOINING or aligned.breaks(run[0]))
+        and any(_is_telling(aligned, i, SPEAKING if len(own) > 2 else RARE) for i in own)
+    ]
+    return Clash("addition", shortened(", ".join(said))) if said else None
 
 
 def _is_telling(aligned: Alignment, i: int, least: float) -> bool:
     """Return whether a word is rare and no name, verb or adverb, nor one that introduces what passages say."""
     word, rare = aligned.words[i], aligned.weight[i] >= least and aligned.tokens[i].kind == WORD
-    return rare and not (verbal(aligned.stems[i]) or word.endswith("ly") or word in word_set("framing"))
+    done = verbal(aligned.stems[i]) or aligned.word(i - 1) in pronouns(LANGUAGE)
+    return rare and not (done or word.endswith("ly") or word in word_set("framing"))
 
 
 def _phrases(aligned: Alignment) -> list[list[int]]:

@@ -60,13 +60,19 @@ def _swapped(aligned: Alignment, line: Line) -> Clash | None:
     if len(said) != 1 or not 1 <= len(has) <= 2 or not _is_noun(aligned, i := said[0]):
         return None
     kept = aligned.total - aligned.weight[i] >= KEPT * aligned.total
-    plain = all(line.tokens[k].kind not in {NUMBER, NEGATION} and not _alike(own[i], theirs[k]) for k in has)
+    plain = all(
+        line.tokens[k].kind not in {NUMBER, NEGATION}
+        and aligned.library.weight(theirs[k]) >= SPEAKING
+        and not _alike(own[i], theirs[k])
+        for k in has
+    )
     return line.clash("replaced", aligned.quote(i, i), line.quote(has[0], has[-1])) if kept and plain else None
 
 
 def _is_noun(aligned: Alignment, i: int) -> bool:
     """Return whether a word that no passage has is a noun or adjective, as far as a list of verbs tells."""
     telling = aligned.weight.get(i, 0.0) >= SPEAKING and aligned.tokens[i].kind not in {NUMBER, NEGATION}
+    telling = telling and aligned.words[i] not in word_set("framing")
     done = aligned.word(i - 1) == "to" or aligned.words[i] in verbs("sure third past") or verbal(aligned.stems[i])
     return telling and not done and is_strange(aligned, i)
 
