@@ -14,6 +14,7 @@ from ragstone.judges.embedded.words import WORD, pronouns
 COVERED: Final = 0.7  # minimum share found of the rest of a statement, of which a phrase counts as added
 SPEAKING: Final = 3.5  # minimum weight of a word that is meaningful by itself
 RARE: Final = 5.0  # ... that makes a phrase of one or two words an addition
+ITEM: Final = 4.5  # ... that makes an item of a list one
 _JOINING: Final = frozenset(("and", "or"))
 
 
@@ -35,8 +36,8 @@ def addition(aligned: Alignment) -> Clash | None:
         aligned.quote(own[0], own[-1])
         for run in added
         if (own := [i for i in run if i in grades])
-        and (len(own) > 1 or aligned.words[run[0]] in _JOINING or aligned.breaks(run[0]))
-        and any(_is_telling(aligned, i, SPEAKING if len(own) > 2 else RARE) for i in own)
+        and ((item := aligned.words[run[0]] in _JOINING or aligned.breaks(run[0])) or len(own) > 1)
+        and any(_is_telling(aligned, i, SPEAKING if len(own) > 2 else ITEM if item else RARE) for i in own)
     ]
     return Clash("addition", shortened(", ".join(said))) if said else None
 

@@ -15,6 +15,7 @@ from ragstone.judges.embedded.quantities import DAY, HEDGED, OPERANDS, TIMES, Qu
 from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites
 from ragstone.judges.embedded.words import stem_of
 
+NIGHT: Final = 24 * 60  # minutes of a day, for times on two days: "from 22:40 to 01:10"
 FACTORS: Final = {
     "half": 0.5,
     "halved": 0.5,
@@ -82,7 +83,7 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
     for one, other in combinations(known, 2):
         a, b = one.value, other.value
         if one.dimension == other.dimension == "clock" and claim.dimension == "time":
-            if math.isclose(abs(a - b) * 60, want, rel_tol=1e-6):
+            if any(math.isclose(apart * 60, want, rel_tol=1e-6) for apart in (abs(a - b), NIGHT - abs(a - b))):
                 return True
         elif claim.dimension == "percent" and one.dimension == other.dimension != "year" and a and b:
             shares = (abs(a - b) / abs(a), abs(a - b) / abs(b), a / b, b / a)

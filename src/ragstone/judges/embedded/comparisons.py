@@ -75,26 +75,30 @@ Held = list[tuple[Line, Quantity]]
 def _values(lines: Sequence[Line], left: frozenset[str], right: frozenset[str]) -> dict[str, tuple[Held, Held]]:
     """Return the quantities of both sides, by dimension.
 
-    A quantity belongs to the side that was mentioned last; in a sentence that begins with one, to the next side. One
-    without a unit has that of the quantity before: "330 km and 295".
+    A quantity belongs to the side that was mentioned last, if it is the first of its kind since; in a sentence that
+    begins with one, to the next side. One without a unit has that of the quantity before: "330 km and 295".
     """
     found: dict[str, tuple[Held, Held]] = defaultdict(lambda: ([], []))
-    side = None
-    for line in lines:
+    side, at, taken = -1, (-1, -1), set[tuple[tuple[int, int], str]]()
+    for n, line in enumerate(lines):
         mentions = {i: int(token.stem in right) for i, token in enumerate(line.tokens) if token.stem in left | right}
         values = [one for one in line.quantities if one.at not in mentions]
         first = next((one.at for one in values if one.dimension not in _TIMES), len(line.tokens))
         before = not mentions or min(mentions) < first
         last: Quantity | None = None
-        for one in values:
-            if before:
-                side = next((mentions[i] for i in sorted(mentions, reverse=True) if i < one.at), side)
-            else:
-                side = next((mentions[i] for i in sorted(mentions) if i > one.at), None)
+        for value in values:
+            near = [i for i in mentions if (i < value.at) == before]
+            if near:
+                at = n, max(near) if before else min(near)
+                side = mentions[at[1]]
+            elif not before:
+                side = -1
+            one = value
             if last is not None and not (one.dimension or one.unit) and last.written:
-                one = one._replace(dimension=last.dimension, value=one.written * last.value / last.written)  # noqa: PLW2901
+                one = one._replace(dimension=last.dimension, value=one.written * last.value / last.written)
             last = one
-            if side is not None:
+            if side >= 0 and (at, one.dimension) not in taken:
+                taken.add((at, one.dimension))
                 found[one.dimension][side].append((line, one))
     return found
 

@@ -16,6 +16,7 @@ from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
 
 RARE: Final = 4.0  # minimum weight of a name's last word for checking whether the name is mixed from others
 BEGUN: Final = 5  # common first letters of related words: "autophagy", "autophagic"
+SHORTENED: Final = 3  # common first letters of a first name and its short form
 BESIDE: Final = 2  # how many of the two words on each side of a name must also surround its counterpart
 SPELLED: Final = 0.9  # minimum similarity of two spellings of one name
 HELPING: Final = verbs("auxiliaries") | {"to"}
@@ -54,10 +55,15 @@ def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) 
             if line.tokens[run[1]].stem == aligned.stems[last]:
                 first = 0 if run[0] == 1 and line.text[line.tokens[0].start].isupper() else run[0]
                 given = [line.words[k] for k in range(first, run[1]) if line.words[k] not in {*TITLES, *ARTICLES}]
-                if not given or any(one[0] == aligned.words[i][0] for one in given for i in strange):
+                if not given or any(_short_of(one, aligned.words[i]) for one in given for i in strange):
                     return None
                 found = found or line.clash("name", says, line.quote(*run))
     return found
+
+
+def _short_of(one: str, other: str) -> bool:
+    """Return whether one first name may be short for the other: "J" or "Joe" for "Joseph"."""
+    return one.startswith(other[:SHORTENED]) or other.startswith(one[:SHORTENED])
 
 
 def _like_name(aligned: Alignment, first: int, last: int) -> Clash:

@@ -152,6 +152,9 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             one = _quarters(tokens, low, i, found)
         elif low[i] == "once" or low[i] in _EACH or (low[i] in _periods() and low[i].endswith("ly")):
             one = Quantity(i, i, TIMES, 1.0, 1.0, "", token.start, token.end, 0, False)
+        if one and one.dimension == "time" and low[one.last + 1 : one.last + 4] == ["and", "a", "half"]:
+            more = one.value / (2 * one.written) if one.written else 0.0  # "an hour and a half"
+            one = one._replace(value=one.value + more, last=one.last + 3, end=tokens[one.last + 3].end)
         if one and low[i] in _QUARTERS:
             rated = one.last
         elif one:

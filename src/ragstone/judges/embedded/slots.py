@@ -70,7 +70,7 @@ _LAST: Final = frozenset(("to", "and", "until", "till", "through"))
 _ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
-    r"|(?:in|de)crease[sd]? (?:of|by)"
+    r"|lost|gained|(?:in|de)crease[sd]? (?:of|by)"
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )

@@ -62,7 +62,7 @@ def _swapped(aligned: Alignment, line: Line) -> Clash | None:
     kept = aligned.total - aligned.weight[i] >= KEPT * aligned.total
     plain = all(
         line.tokens[k].kind not in {NUMBER, NEGATION}
-        and aligned.library.weight(theirs[k]) >= SPEAKING
+        and line.words[k] not in word_set("function") | word_set("opening")
         and not _alike(own[i], theirs[k])
         for k in has
     )
