@@ -98,7 +98,7 @@ def units(side: ParsedStatement) -> list[Predication]:
 
 def _divided(side: ParsedStatement) -> Iterator[Predication]:
     words, last = side.words, len(side.tokens) - 1
-    ends = [*(token.start for token in side.tokens[1:]), len(side.text)]
+    ends = [*(token.start for token in side.tokens[1:]), *[len(side.text)] * (last >= 0)]
     raw = [side.text[token.start : end].strip() for token, end in zip(side.tokens, ends, strict=True)]
     raw[1:] = ["X" if word == "A" else word for word in raw[1:]]  # "Model A weighs"
     acts = {k for k in finite(raw) if "-" not in side.between(k)}
