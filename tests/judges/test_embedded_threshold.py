@@ -14,7 +14,7 @@ from ragstone.judges.embedded.compute import reply_to
 from ragstone.questions import GRADE_0_2, GRADE_0_3, LIKERT, YES_NO, Rate, Rated, Task, Trace, Traced, Write
 from ragstone.types import Passage, Scale, Span, Unit, Verdict
 
-HALF = "Moscow, a city of bridges, is the capital of Russia."
+HALF = "Moscow is a capital with many bridges."
 CONTEXT = "Moscow is the capital of Russia. It has 12,000,000 inhabitants and many parks."
 
 

@@ -118,7 +118,12 @@ def _alike(aligned: Alignment, i: int, line: Line, place: int) -> bool:
     mine, theirs = _denials(aligned, i, line), _denials(line, place, aligned)
     if mine is None or theirs is None or (mine - theirs) % 2 == 0:
         return True
-    return sum(sum(map(side.denies, _joined(side, k))) for side, k in ((aligned, i), (line, place))) % 2 == 0
+    return sum(_counts(side, k) for side, of in ((aligned, i), (line, place)) for k in _joined(side, of)) % 2 == 0
+
+
+def _counts(side: ParsedStatement, i: int) -> bool:
+    """Return whether a word is a negation of its own; "neither" and "nor" are one."""
+    return side.denies(i) and not (side.words[i] == "neither" and "nor" in side.words[i:])
 
 
 def _joined(side: ParsedStatement, i: int) -> range:
@@ -145,8 +150,8 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
     leaving, count = word_set("open").difference(set(other.words) - _DEPENDING), 0
     for k in range(max(0, i - SCOPE), min(len(side.tokens), i + SCOPE)):
         if side.clauses[k] == side.clauses[i]:
-            count += side.denies(k)
-            opens = side.words[k] in leaving and k != i and (side.words[k] != "if" or k < i)
+            count += _counts(side, k)
+            opens = side.words[k] in leaving and k != i and (side.words[k] != "if" or k < i) and not side.denies(k)
             if (side.words[k] in until and count) or (opens and not _costs_nothing(side, k)):
                 return None
     return count

@@ -16,6 +16,7 @@ from ragstone.judges.embedded.words import NAME, TITLES, pronouns, stem_of
 
 RARE: Final = 4.0  # minimum weight of a name's last word for checking whether the name is mixed from others
 BEGUN: Final = 5  # common first letters of related words: "autophagy", "autophagic"
+SHORTENED: Final = 3  # common first letters of a first name and its short form
 BESIDE: Final = 2  # how many of the two words on each side of a name must also surround its counterpart
 SPELLED: Final = 0.9  # minimum similarity of two spellings of one name
 HELPING: Final = verbs("auxiliaries") | {"to"}
@@ -54,10 +55,15 @@ def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) 
             if line.tokens[run[1]].stem == aligned.stems[last]:
                 first = 0 if run[0] == 1 and line.text[line.tokens[0].start].isupper() else run[0]
                 given = [line.words[k] for k in range(first, run[1]) if line.words[k] not in {*TITLES, *ARTICLES}]
-                if not given or any(one[0] == aligned.words[i][0] for one in given for i in strange):
+                if not given or any(_short_of(one, aligned.words[i]) for one in given for i in strange):
                     return None
                 found = found or line.clash("name", says, line.quote(*run))
     return found
+
+
+def _short_of(one: str, other: str) -> bool:
+    """Return whether one first name may be short for the other: "J" or "Joe" for "Joseph"."""
+    return one.startswith(other[:SHORTENED]) or other.startswith(one[:SHORTENED])
 
 
 def _like_name(aligned: Alignment, first: int, last: int) -> Clash:
@@ -175,10 +181,10 @@ def _exchanged(aligned: Alignment, line: Line) -> Clash | None:
     own, theirs = (_units(side.text, joint) for side in (aligned, line))
     if not 0 < len(own) <= SHORT:
         return None
-    first = next(n for n in range(len(own), -1, -1) if _place(theirs, own[:n]) >= 0)
-    begin = _place(theirs, own[:first]) + first
-    last = next(n for n in range(first, len(own) + 1) if _place(theirs, own[n:], begin) >= 0)
-    end = _place(theirs, own[last:], begin) if last < len(own) else [*theirs, _END].index(_END, begin)
+    first = next(n for n in range(len(own), -1, -1) if place_of(theirs, own[:n]) >= 0)
+    begin = place_of(theirs, own[:first]) + first
+    last = next(n for n in range(first, len(own) + 1) if place_of(theirs, own[n:], begin) >= 0)
+    end = place_of(theirs, own[last:], begin) if last < len(own) else [*theirs, _END].index(_END, begin)
     if not first:
         begin = max((i + 1 for i in range(end) if theirs[i] == _END), default=0)
     says, has = own[first:last], theirs[begin : max(begin, end)]
@@ -196,7 +202,7 @@ def _units(text: str, joint: str) -> list[str]:
     return marked.replace(_END, f" {_END} ").split(" ") if joint else ["" if one == " " else one for one in marked]
 
 
-def _place(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
+def place_of(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
     """Return the position of a part in a list of units, or -1."""
     last = len(units) - len(part)
     return next((i for i in range(start, last + 1) if units[i : i + len(part)] == part), -1)

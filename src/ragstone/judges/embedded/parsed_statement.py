@@ -15,6 +15,7 @@ SHOWN: Final = 60  # maximum characters of a quoted value
 SCOPE: Final = 7  # words after a negation that it can affect
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
+_GIVING: Final = frozenset(("give", "gives", "giving", "gave", "given"))
 _PREFIXED: Final = re.compile(r"-\w")
 
 
@@ -46,7 +47,7 @@ class ParsedStatement:
         breaks = word_set("breaks")
         for i, word in enumerate(self.words):
             prefix = self.text[self.tokens[i].end : self.tokens[i].end + 1] == "-"  # "e-mail": "e" is Italian for "and"
-            clause += i > 0 and ((word in breaks and not prefix) or self._broken(i))
+            clause += i > 0 and ((word in breaks and not prefix) or self.breaks(i))
             found.append(clause)
         return found
 
@@ -66,7 +67,10 @@ class ParsedStatement:
             if not self.denies(n):
                 continue
             denial = self.words[n]
-            heads = 2 if denial in {"no", "without"} or not denial.isascii() else 1
+            if denial == "free" and self.between(n) == "-":
+                found[n - 1] = not found[n - 1]  # "sugar-free"
+                continue
+            heads = 2 if denial in {"no", "without", "against"} or not denial.isascii() else 1
             for i in range(n + 1, min(len(self.tokens), n + 1 + SCOPE)):
                 if self.turns(i):
                     break
@@ -89,16 +93,23 @@ class ParsedStatement:
         return [i for i, token in enumerate(self.tokens) if token.start >= end]
 
     def denies(self, i: int) -> bool:
-        """Return whether a word is a negation or the like ("fails to")."""
-        failing = self.words[i] in word_set("failing") and self.word(i + 1) == "to"
-        failing = failing or self.words[i] in word_set("lacking")
-        failing = failing or (self.words[i] in word_set("ending") and self.word(i + 1) == "support")
-        prefix = self.words[i] == "non" and _PREFIXED.match(self.text, self.tokens[i].end) is not None
-        return failing or prefix or self.tokens[i].kind == NEGATION
+        """Return whether a word negates others: "not", "fails to", "stopped issuing", "free of", "advises against"."""
+        word, after = self.words[i], self.word(i + 1)
+        if self.tokens[i].kind == NEGATION or word in word_set("lacking"):
+            return True
+        if word == "free":
+            return after in {"of", "from"} or (i > 0 and self.between(i) == "-")
+        if word == "against":
+            return self.word(i - 1) in word_set("advising")
+        stopped = word in word_set("stopping") and after.endswith("ing")
+        failing = stopped or (after == "to" and word in word_set("failing"))
+        failing = failing or (after == "up" and word in _GIVING)
+        failing = failing or (word in word_set("ending") and after == "support")
+        return failing or (word == "non" and _PREFIXED.match(self.text, self.tokens[i].end) is not None)
 
     def turns(self, i: int) -> bool:
         """Return whether an earlier negation stops before a word: "but", "which" or punctuation."""
-        return self.words[i] in word_set("turns") or (i > 0 and self._broken(i))
+        return self.words[i] in word_set("turns") or (i > 0 and self.breaks(i))
 
     def between(self, i: int) -> str:
         """Return the text between a word and the one before, without the point of an initial or title ("Dr. Lund")."""
@@ -107,7 +118,8 @@ class ParsedStatement:
         initial = last.end - last.start == 1 and text[last.start].isupper()
         return " " if found == ". " and (initial or self.words[i - 1] in TITLES) else found
 
-    def _broken(self, i: int) -> bool:
+    def breaks(self, i: int) -> bool:
+        """Return whether punctuation separates a word from the one before."""
         between = self.between(i)
         return between != " " and _BREAKS.search(between) is not None
 

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, permutations
 from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.figures import DatePart, date_parts
@@ -102,7 +101,8 @@ def _parting() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _money() -> frozenset[str]:
+def money_dimensions() -> frozenset[str]:
+    """Return the dimensions of amounts of money, one per currency."""
     units = [*slot_lists()["units"]]
     return frozenset(units[units.index("$") :])
 
@@ -152,6 +152,9 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
             one = _quarters(tokens, low, i, found)
         elif low[i] == "once" or low[i] in _EACH or (low[i] in _periods() and low[i].endswith("ly")):
             one = Quantity(i, i, TIMES, 1.0, 1.0, "", token.start, token.end, 0, False)
+        if one and one.dimension == "time" and low[one.last + 1 : one.last + 4] == ["and", "a", "half"]:
+            more = one.value / (2 * one.written) if one.written else 0.0  # "an hour and a half"
+            one = one._replace(value=one.value + more, last=one.last + 3, end=tokens[one.last + 3].end)
         if one and low[i] in _QUARTERS:
             rated = one.last
         elif one:
@@ -163,7 +166,7 @@ def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
         elif one:  # not the "15 minutes" of "2 hours 15 minutes"
             found.append(one)
     found = _shared(found, tokens, low, text)
-    sums = {(one.dimension, one.unit) for one in found if one.dimension in _money()}
+    sums = {(one.dimension, one.unit) for one in found if one.dimension in money_dimensions()}
     if len(sums) == 1:  # "31 million dollars, from 38 million"
         ((money, unit),) = sums
         found = [
@@ -422,62 +425,10 @@ def _same_month(claim: Quantity, other: Quantity) -> bool:
 def rivals(claim: Quantity, other: Quantity) -> bool:
     """Return whether two quantities measure the same kind of thing, so one could replace the other."""
     a, b = claim.dimension, other.dimension
-    if a == b or (a, b) == (MONTH, "date") or (PRICE in (a, b) and {a, b} & _money()):
+    if a == b or (a, b) == (MONTH, "date") or (PRICE in (a, b) and {a, b} & money_dimensions()):
         return True
     if (claim.unit in _CENTS and b in _CURRENCIES) or (other.unit in _CENTS and a in _CURRENCIES):
         return True
-    return bool(a and a in _money() and not b and not other.unit and 0.2 < other.value / (claim.value or 1) < 5)
-
-
-def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> bool:
-    """Return whether a quantity follows from two others: a difference of times or a share; a sum if ``adding``.
-
-    Few operations are tried. Sums and differences of counts require a word in the claim that says so, because among
-    many numbers any value is the sum of some.
-    """
-    known = list(evidence)[:OPERANDS]
-    want, slack = claim.value, HEDGED if claim.hedged else 0.006
-    for one, other in combinations(known, 2):
-        a, b = one.value, other.value
-        if one.dimension == other.dimension == "clock" and claim.dimension == "time":
-            if math.isclose(abs(a - b) * 60, want, rel_tol=1e-6):
-                return True
-        elif claim.dimension == "percent" and one.dimension == other.dimension != "year" and a and b:
-            shares = (abs(a - b) / abs(a), abs(a - b) / abs(b), a / b, b / a)
-            if any(math.isclose(100 * share, want, rel_tol=slack) for share in shares):
-                return True
-        if adding and one.dimension == other.dimension and claim.dimension in ("", one.dimension):
-            if any(math.isclose(made, want, rel_tol=slack) for made in (a + b, abs(a - b))):
-                return True
-        elif one.dimension == other.dimension == "year" and abs(a - b) == claim.written:
-            return claim.unit.startswith("year")
-    return False
-
-
-def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
-    """Return whether a quantity is a time or date plus a duration or, with ``shares``, a percentage of an amount."""
-    clock, money = claim.dimension == "clock", shares and claim.dimension in _money()
-    for one, length in permutations(sentence[:OPERANDS], 2) if clock or money or claim.dimension == "date" else ():
-        if money and length.dimension == "percent" and one.dimension == claim.dimension:
-            part, slack = one.value * length.value / 100, HEDGED if claim.hedged else 1e-6
-            if math.isclose(part, claim.value, rel_tol=slack):
-                return True
-        if length.dimension == "time" and (one.dimension, one.unit) == (claim.dimension, claim.unit):
-            step = length.value / (60 if clock else DAY)
-            if one.value + step == claim.value:
-                return True
-    return False
-
-
-def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
-    """Return the quantities of a claim that are a rate times a period: "14 days in 7 weeks", evidence: "2 a week"."""
-    found: set[Quantity] = set()
-    rates = [(rate, rate.per) for rate in evidence if isinstance(rate.per, float)]
-    for rate, per in rates[:OPERANDS]:
-        for total, span in permutations(own[:OPERANDS], 2):
-            same = total.dimension == rate.dimension and (total.dimension or total.unit[:4] == rate.unit[:4])
-            if same and span.dimension == "time" and not total.per and total.written != rate.written:
-                made = rate.value * span.value / per
-                if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else 0.006):
-                    found |= {total, span}
-    return found
+    return bool(
+        a and a in money_dimensions() and not b and not other.unit and 0.2 < other.value / (claim.value or 1) < 5
+    )

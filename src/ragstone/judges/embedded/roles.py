@@ -98,7 +98,7 @@ def units(side: ParsedStatement) -> list[Predication]:
 
 def _divided(side: ParsedStatement) -> Iterator[Predication]:
     words, last = side.words, len(side.tokens) - 1
-    ends = [*(token.start for token in side.tokens[1:]), len(side.text)]
+    ends = [*(token.start for token in side.tokens[1:]), *[len(side.text)] * (last >= 0)]
     raw = [side.text[token.start : end].strip() for token, end in zip(side.tokens, ends, strict=True)]
     raw[1:] = ["X" if word == "A" else word for word in raw[1:]]  # "Model A weighs"
     acts = {k for k in finite(raw) if "-" not in side.between(k)}
@@ -415,7 +415,9 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
     low, high = sorted((first[0], second[0]))
     same, forms = first[0] < second[0], frozenset((aligned.stems[verb],))
     if forms.isdisjoint(line.places):  # "sold A to B", evidence: "B bought A"
-        same, forms = not same, opposites(aligned.stems[verb], aligned.language)
+        meant = frozenset(likes(aligned.stems[verb], aligned.language))
+        turns = meant.isdisjoint(line.places)
+        same, forms = same != turns, opposites(aligned.stems[verb], aligned.language) if turns else meant
     if "with" in aligned.words[verb + 1 : other[0]]:
         return None  # "was linked with", "shares a border with"
     places = sorted(p for stem in forms for p in line.places.get(stem, ()) if low < p < high)

@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from ragstone.judges.embedded.additions import SPEAKING, addition
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
+from ragstone.judges.embedded.arithmetic import computed, multiplied, shifted, stepped
+from ragstone.judges.embedded.comparisons import compared, measured
 from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
 from ragstone.judges.embedded.contrasts import (
     crossed,
@@ -31,20 +34,15 @@ from ragstone.judges.embedded.quantities import (
     RANK,
     Quantity,
     agree,
-    computed,
-    multiplied,
     rivals,
-    shifted,
 )
 from ragstone.judges.embedded.roles import misattributed, turned
-from ragstone.judges.embedded.substitutions import compared, replaced
-from ragstone.judges.embedded.thesaurus import LANGUAGE, verbal, word_set
+from ragstone.judges.embedded.substitutions import replaced
+from ragstone.judges.embedded.thesaurus import LANGUAGE, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
 
-COVERED: Final = 0.8  # minimum share found of the rest of a statement whose last part counts as added
-SPEAKING: Final = 3.5  # minimum weight of a word that is meaningful by itself
 LIKELY: Final = 0.6  # minimum fit, relative to the best place, for a value to be named as the nearest
 NEAR: Final = 0.8  # ... for another place of the same value to count like its best one
 AHEAD: Final = 8  # words around an old value: before it for a verb of change, after it for the new value
@@ -63,6 +61,7 @@ _TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
 
 _HYPHENED: Final = re.compile(r"(?:-[^\W\d_]+)+")
 _IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
+_DEFINITE: Final = frozenset(("the", "all", "these"))
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
 VALUES: Final = frozenset(("number", "limit"))
@@ -71,7 +70,7 @@ _LAST: Final = frozenset(("to", "and", "until", "till", "through"))
 _ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
-    r"|(?:in|de)crease[sd]? (?:of|by)"
+    r"|lost|gained|(?:in|de)crease[sd]? (?:of|by)"
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )
@@ -93,7 +92,7 @@ def clash(aligned: Alignment) -> Clash | None:
     other = {one.at for one in aligned.quantities if not aligned.found(one.at, line)[0]}
     wanted = aligned.total - sum(aligned.weight.get(i, 0.0) for i in other)
     same = found.kind in VALUES and aligned.weight_in(line) >= MOSTLY * wanted
-    return found._replace(same=same or (found.kind == "negation" and aligned.matches(line)))
+    return found._replace(same=found.same or same or (found.kind == "negation" and aligned.matches(line)))
 
 
 def _clash(aligned: Alignment) -> Clash | None:
@@ -107,6 +106,8 @@ def _clash(aligned: Alignment) -> Clash | None:
         )
     if name is not None:
         return name
+    if by_value := measured(aligned):
+        return by_value if isinstance(by_value, Clash) else None
     agreed = False
     for check in (
         doubted,
@@ -121,7 +122,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         turned,
         replaced,
         crossed,
-        _addition,
+        addition,
     ):
         if agreed and check in {polarity, opposite}:
             continue
@@ -263,7 +264,9 @@ def _absent(
     i, says = one.at, _written(aligned.text, one)
     spelled = aligned.tokens[i].kind != NUMBER
     rival = max(other, key=lambda held: held[0], default=None)
-    free = one.dimension == PRICE or (spelled and (rival is None or one.hedged))
+    unit = "" if rival is None else rival[2].unit
+    counts = not one.dimension and aligned.words[i].isalpha() and aligned.word(i - 1) in _DEFINITE and unit != one.unit
+    free = counts or one.dimension == PRICE or (spelled and (rival is None or one.hedged))
     free = free or (spelled and one.dimension == MONTH and aligned.is_known(aligned.stems[i]))
     if free or aligned.words[i] in {"twice", "thrice"}:
         return None
@@ -303,11 +306,20 @@ def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: 
         _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
     )
     shares = _SHARE.search(text) is not None
+    lines = dict.fromkeys(line for line, _ in every)
+    earlier = not word_set("earlier").isdisjoint(aligned.words)
     return (
         computed(one, operands, adding=adding)
-        or any(shifted(one, line.quantities, shares=shares) for line in dict.fromkeys(line for line, _ in every))
+        or any(shifted(one, line.quantities, shares=shares) for line in lines)
         or one in multiplied(own, operands)
+        or any(
+            stepped(one, line, _quantities_before(aligned, line), earlier=earlier) for line in (*lines, *aligned.lines)
+        )
     )
+
+
+def _quantities_before(aligned: Alignment, line: Line) -> Sequence[Quantity]:
+    return aligned.line(line.passage, line.sentence - 1).quantities if line.sentence else ()
 
 
 def _within(one: Quantity, line: Line) -> bool:
@@ -453,19 +465,3 @@ def _other(kind: str, says: str, found: Held) -> Clash:
     _, line, theirs = found
     has = _limited(theirs, line.text) if kind in {"limit", "bound"} else _written(line.text, theirs)
     return line.clash(kind, says, has)
-
-
-def _addition(aligned: Alignment) -> Clash | None:
-    """Find a last part of the statement with no match in the passages, if they have nearly all the rest."""
-    if aligned.language != LANGUAGE:
-        return None
-    grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
-    told = (i for i, grade in grades.items() if grade or i in aligned.agreed or aligned.is_known(aligned.stems[i]))
-    known = max(told, default=-1)
-    added = [i for i in aligned.content if i > known]
-    telling = [i for i in added if aligned.weight[i] >= SPEAKING and not verbal(aligned.stems[i])]
-    rest = {i: grade - COVERED for i, grade in grades.items() if i <= known and not aligned.need_not(i)}
-    if len(added) < 2 or not telling or sum(aligned.weight[i] * grade for i, grade in rest.items()) < 0:
-        return None
-    joined = not word_set("breaks").isdisjoint(aligned.words[known + 1 : telling[0]])
-    return Clash("addition", aligned.quote(added[0], added[-1])) if joined else None

@@ -1,18 +1,21 @@
-"""Find a name, agent, rank, ending or comparison that differs from that of the evidence."""
+"""Find a name, agent, rank or ending that differs from that of the evidence."""
 
 from __future__ import annotations
 
+from ragstone.judges.embedded.additions import SPEAKING, is_strange
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
+from ragstone.judges.embedded.naming import place_of
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems
 
 CLEAR = 0.7  # minimum similarity of a synonym in the evidence for a word to be known
 ALIKE = 5  # first letters shared by related words: "Europe", "European"
 LISTED = 3  # maximum distance of words in one list
+SWAPPED = 3  # maximum words around the one in which a statement differs, including it
+KEPT = 0.5  # minimum share of the rest of that statement
 REACH = 4  # words before a name searched for its verb: "flows into the North Sea"
-_NO_DEGREES = frozenset(("other", "rather", "under", "over", "after", "never", "ever", "whether", "either"))
 _AND = frozenset(("and", "or"))
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -32,7 +35,52 @@ def replaced(aligned: Alignment) -> Clash | None:
             return found
     if (agent := _agent(aligned)) is not None:
         return agent
+    if other := next((found for found in (_swapped(aligned, line) for line in aligned.lines[:2]) if found), None):
+        return other
     return next((found for found in (_ending(aligned, line) for line in aligned.lines[:2]) if found), None)
+
+
+def _swapped(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "the larva lives in fresh water" where the evidence has "the larva lives in salt water".
+
+    All but one word is the same, the word is in no passage and no verb, and the one in its place is not related to it.
+    """
+    own, theirs = aligned.stems, [token.stem for token in line.tokens]
+    first = next(n for n in range(len(own), -1, -1) if place_of(theirs, own[:n]) >= 0)
+    begin = place_of(theirs, own[:first]) + first
+    last = next(n for n in range(first, len(own) + 1) if place_of(theirs, own[n:], begin) >= 0)
+    end = place_of(theirs, own[last:], begin)
+    if not first or last == len(own) or max(last - first, end - begin) > SWAPPED:
+        return None
+    function = function_stems(LANGUAGE)
+    said, has = (
+        [i for i in part if side.tokens[i].stem not in function]
+        for side, part in ((aligned, range(first, last)), (line, range(begin, end)))
+    )
+    if len(said) != 1 or not 1 <= len(has) <= 2 or not _is_noun(aligned, i := said[0]):
+        return None
+    kept = aligned.total - aligned.weight[i] >= KEPT * aligned.total
+    plain = all(
+        line.tokens[k].kind not in {NUMBER, NEGATION}
+        and line.words[k] not in word_set("function") | word_set("opening")
+        and not _alike(own[i], theirs[k])
+        for k in has
+    )
+    return line.clash("replaced", aligned.quote(i, i), line.quote(has[0], has[-1])) if kept and plain else None
+
+
+def _is_noun(aligned: Alignment, i: int) -> bool:
+    """Return whether a word that no passage has is a noun or adjective, as far as a list of verbs tells."""
+    telling = aligned.weight.get(i, 0.0) >= SPEAKING and aligned.tokens[i].kind not in {NUMBER, NEGATION}
+    telling = telling and aligned.words[i] not in word_set("framing")
+    done = aligned.word(i - 1) == "to" or aligned.words[i] in verbs("sure third past") or verbal(aligned.stems[i])
+    return telling and not done and is_strange(aligned, i)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether two words are related: synonyms, words with a synonym in common, or with the same beginning."""
+    every = ({word, *likes(word, LANGUAGE)} for word in (one, other))
+    return one[:ALIKE] == other[:ALIKE] or not set.isdisjoint(*every)
 
 
 def _sibling(aligned: Alignment) -> Clash | None:
@@ -195,54 +243,3 @@ def _ranked(aligned: Alignment) -> bool:
 
 def _one_of(side: ParsedStatement, place: int) -> bool:
     return not {"one", "some", "among"}.isdisjoint(side.words[max(0, place - 3) : place])
-
-
-# ---- comparisons
-
-
-def compared(aligned: Alignment) -> Clash | bool | None:
-    """Find a comparison that the evidence has reversed.
-
-    Returns True if both the things and the word are reversed: "A is faster than B", "B is slower than A".
-    """
-    own = _sides(aligned)
-    if own is None:
-        return _invented(aligned)
-    for line in aligned.carriers(3):
-        theirs = _sides(line)
-        if theirs is None or any(aligned.negated) or any(line.negated):
-            continue
-        left, right = own[0] - own[1] - theirs[0], own[1] - own[0] - theirs[1]
-        if not (left & (theirs[1] - theirs[0]) and right & (theirs[0] - theirs[1])):
-            continue
-        if own[2] == theirs[2]:
-            return aligned.whole("comparison", line)
-        if theirs[2] in opposites(own[2], aligned.language):
-            return True
-    return _invented(aligned)
-
-
-def _invented(aligned: Alignment) -> Clash | None:
-    """Find "faster than Ostra" where passages have the name but neither "fast" nor another comparison."""
-    at = aligned.words.index("than") if "than" in aligned.words[:-1] and aligned.language == LANGUAGE else 0
-    degrees = (i for i in range(at - 1, max(-1, at - 4), -1) if aligned.words[i].endswith("er"))
-    by = next((i for i in degrees if aligned.words[i] not in _NO_DEGREES), None) if at else None
-    if by is None or aligned.tokens[at + 1].kind != NAME or not aligned.is_known(aligned.stems[at + 1]):
-        return None
-    spoken = {aligned.stems[by], stem_of(aligned.words[by].removesuffix("er"), LANGUAGE)}
-    near = spoken.union(*((*likes(stem, LANGUAGE), *opposites(stem, LANGUAGE)) for stem in spoken))
-    if any(not near.isdisjoint(line.places) or "than" in line.words for line in aligned.lines):
-        return None
-    end = next(last for first, last in aligned.names if first <= at + 1 <= last)
-    return Clash("comparison", aligned.quote(by, end))
-
-
-def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:
-    at = side.words.index("than") if "than" in side.words[:-1] else 0
-    near = [i for i in range(at - 1, max(-1, at - 6), -1) if opposites(side.tokens[i].stem, LANGUAGE)]
-    by = next((i for i in near if side.words[i].endswith(("er", "ore", "ess", "orse"))), near[0] if near else None)
-    if by is None or side.tokens[at + 1].kind == NUMBER:
-        return None
-    stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in function_stems(LANGUAGE)}
-    left = frozenset(stem for i, stem in stems.items() if i < at and i != by)
-    return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem

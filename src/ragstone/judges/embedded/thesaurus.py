@@ -1,8 +1,8 @@
 """Look up synonyms and opposites of English words.
 
-``thesaurus.txt`` has one line per stem: "v" if it is mostly a verb, its synonyms in four grades, closest first, and
-its opposites. ``training/make_thesaurus.py`` made it from WordNet 3.0 and the word vectors of all-MiniLM-L6-v2.
-``slots.json`` adds groups of opposites in several languages.
+``thesaurus.txt`` has one line per stem: "v" if it is mostly a verb or "n" if it is a name, its synonyms in four
+grades, closest first, and its opposites. ``training/make_thesaurus.py`` made it from WordNet 3.0 and the word vectors
+of all-MiniLM-L6-v2. ``slots.json`` adds groups of opposites in several languages.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def likes(stem: str, language: str) -> dict[str, float]:
 
 def listed(stem: str) -> bool:
     """Return whether a stem is that of a common English word, which is not a name even if capitalised."""
-    return stem in _lines()
+    return not _lines().get(stem, "n|").startswith("n|")
 
 
 def common(stem: str) -> bool:
