@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import pytest
 from by_hand import embedded
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragstone.judges.base import Backend, Call, Failed, Judge, Replies, Reply
@@ -105,6 +105,7 @@ def test_support_has_a_verdict_for_any_text(claims: Any, contexts: Any, scale: A
 
 @settings(max_examples=100)
 @given(TEXTS, st.lists(TEXTS, max_size=3), st.sampled_from(SCALES))
+@example("didn't Moscow", ["\u3002 Moscow"], YES_NO)
 def test_whole_responses_have_a_verdict_for_any_text(response: Any, contexts: Any, scale: Any) -> None:
     """The same holds of a response judged as a whole."""
     (verdict,) = rate(response, contexts=tuple(contexts), level="response", scale=scale, task="response_support")

@@ -98,7 +98,7 @@ def units(side: ParsedStatement) -> list[Predication]:
 
 def _divided(side: ParsedStatement) -> Iterator[Predication]:
     words, last = side.words, len(side.tokens) - 1
-    ends = [*(token.start for token in side.tokens[1:]), *[len(side.text)] * (last >= 0)]
+    ends = [*(token.start for token in side.tokens[1:]), len(side.text)]
     raw = [side.text[token.start : end].strip() for token, end in zip(side.tokens, ends, strict=True)]
     raw[1:] = ["X" if word == "A" else word for word in raw[1:]]  # "Model A weighs"
     acts = {k for k in finite(raw) if "-" not in side.between(k)}
@@ -281,6 +281,8 @@ def _others(aligned: Alignment, line: Line, unit: Predication, own: Holder, *, a
         sure = not {"he", "she"}.intersection(line.words).isdisjoint(before.words)
         if not sure and any(token.stem in own.stems for token in before.tokens):
             return []
+        if not before.tokens:
+            continue
         found += [one.subject for one in units(before) if one.subject is not None]
         if units(before)[0].subject is not None:
             break
