@@ -187,7 +187,7 @@ def test_claims(assert_scores): assert_scores(GOOD, grounding=0.8, judge=Scripte
             "E*why: about* It sings.",
             'E*passage 1: "The kettle"',
             "E*not supported: It flies.",
-            'E*quoted, and not found in the contexts: "it can fly"',
+            'E*quote not found in the passages: "it can fly"',
         ],
         consecutive=False,
     )

@@ -120,7 +120,7 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
         "run", write("a.jsonl", row(1)), "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
     )
     assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
-    assert "embedded compares words and numbers; not a" in came.out
+    assert "The embedded judge compares words and numbers;" in came.out
 
 
 def test_retries_and_tokens_are_counted(fake: str) -> None:

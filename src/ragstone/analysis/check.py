@@ -447,7 +447,7 @@ class _Checked(NamedTuple):
         parts = [(before, "only in the baseline"), (after, "only in this run")]
         told = " and ".join(f"{records_said(count)} {where}" for count, where in parts if count)
         note = f"not compared: {told}"
-        if not (before and after):
+        if not comparison.overlapping:
             return replace(decision, notes=(*decision.notes, note))
         note += f"; {SAME_IDS}"
         outcome: CheckOutcome = "undecided" if decision.outcome == "passed" else decision.outcome

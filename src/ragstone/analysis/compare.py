@@ -162,6 +162,11 @@ class Comparison:
     other_questions: int
     warnings: tuple[str, ...]
 
+    @property
+    def overlapping(self) -> bool:
+        """Whether both runs have records of their own: neither contains all records of the other."""
+        return bool(self.only_first and self.only_second)
+
     def __getitem__(self, metric: str) -> Compared:
         for found in self.metrics:
             if found.metric == metric:

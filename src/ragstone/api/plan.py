@@ -145,6 +145,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
             *_absent(plan),
             *_unread(plan, options),
             *uncascaded(plan, options),
+            *_alone(plan, options),
             *(f"{one.name}: {note}" for one in plan.judges.values() if (note := getattr(one, "note", ""))),
             *(
                 f"{one.name}: price unknown; did you mean '{near}'?"
@@ -313,7 +314,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record{HOW_TO_ADD.format(metric.name)}"
+        return f"about {metric.calls} calls per record (auto allows {AUTO_CALLS}){HOW_TO_ADD.format(metric.name)}"
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
             have = "has" if present[field] == 1 else "have"
@@ -438,6 +439,14 @@ def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
         return [f"no step in this run uses the cascade {named}: it only applies to {' and '.join(sure)}"]
     changed = options.cascade_error is not None
     return ["--cascade-error has no effect: no step in this run uses a cascade"] if changed else []
+
+
+def _alone(plan: Plan, options: RunOptions) -> list[str]:
+    """Warn about a way to combine verdicts if no step has several judges to combine."""
+    steps = (plan.spec.default, *plan.spec.steps.values())
+    if options.aggregate is None or any(len(step.judges) > 1 and not step.cascade for step in steps):
+        return []
+    return ["--panel has no effect: no step in this run has several judges; name them as --judge '[A,B]'"]
 
 
 # ---- the input

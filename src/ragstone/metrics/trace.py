@@ -116,8 +116,8 @@ class TraceMetric(Metric):
             "average": ("average",),
         },
         ("normalised", "share"),
-        "normalised: relevance = relevant {length} / {normaliser}; utilization = used / relevant; completeness = "
-        "(relevant and used) / relevant; adherence = 1 only if every sentence is supported. share: fraction of all "
+        "normalised: relevance is relevant {length} / {normaliser}; utilization is used / relevant; completeness is "
+        "(relevant and used) / relevant; adherence is 100% only if every sentence is supported. share: fraction of all "
         "{length} that are relevant (relevance), used (utilization) or supported (adherence)",
         {
             "length": {

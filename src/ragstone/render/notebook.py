@@ -19,7 +19,7 @@ from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in, pieces
 from ragstone.render.facts import RunFacts, cost_said
 from ragstone.render.text import between, clean, flat, percent, plural, shorten
-from ragstone.render.wording import ORDER, about_embedded, kind_of, place, why, word
+from ragstone.render.wording import ORDER, kind_of, place, why, word
 
 MOST: Final = 20
 """Maximum number of units, and of passages, on the page of one record."""
@@ -73,7 +73,7 @@ def run_page(run: Run) -> str:
         parts.append(_section(f"Lowest {told.ranked}", _table((), shown)))
     ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]
     if told.embedded:
-        ending.append(f"embedded {about_embedded(summary)}")
+        ending.append(told.embedded)
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
     parts += [Markup("<div>{}</div>").format(line) for one in told.agreement for line in one.lines]

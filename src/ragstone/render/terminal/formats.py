@@ -27,7 +27,7 @@ from ragstone.render.terminal.screen import (
     page,
     section,
 )
-from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, used
+from ragstone.render.terminal.tables import GAP, Column, beside, fitting, grid, table, used
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
@@ -150,8 +150,7 @@ def _repairs(group: Mapping[str, Any]) -> str:
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
     room = look.width - 6
     after = ", when asked again" if sample["repair"] else ""
-    told = f"  {flat(sample['status'])}{after}"
-    yield Text.assemble((middle(flat(sample["record"]), max(12, room - len(told)), look.ellipsis), "head"), told)
+    yield from beside(sample["record"], f"{flat(sample['status'])}{after}", look, room)
     reply = "the reply is no longer in the store"
     if sample["reply"] is not None:
         more = look.ellipsis if sample["characters"] > len(sample["reply"]) else ""
