@@ -382,6 +382,8 @@ def test_a_comparison_is_written_as_markdown(runs: Path) -> None:
     assert rows
     assert all(" ".join(row.replace("|", " ").split()) in came.flat for row in rows)
     assert "&#" not in text
+    changed = text.partition("### Largest changes in ")[2].splitlines()[2:]
+    assert [line.split(":")[0].removeprefix("- ") in came.out for line in changed] == [True] * 5
     over = in_store(runs, "compare", "main", "new", "--markdown", str(runs / "s.db"), run=refused)
     assert "would be overwritten" in over
 

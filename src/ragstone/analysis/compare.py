@@ -208,7 +208,9 @@ def compare(
         raise NoSharedRecordError(_apart(sides, *shared.alone))
     if by is not None and shared.ungrouped == shared.records:
         told = next((result.typed.get("meta", {}) for result in first.results()), {})
-        raise InputError(f"--by {by}: no record has it{closest(by, ['topic', 'question', *told])}")
+        raise InputError(
+            f"--by {by}: no record has it{closest(by, ['topic', 'question', *(f'meta.{name}' for name in told)])}"
+        )
     names = [name for name in _names(*shared.seen, metrics, sides) if name in shared.metrics]
     found = [_untested(name, shared.metrics[name], shared.records) for name in names]
     if any(of_score(name).task() == "assign" for name in names):

@@ -60,10 +60,10 @@ class AbstentionRates(Metric):
     words = MetricWords(
         labels=labels("answers", "answers in part", "abstains", "abstains"),
         titles={
-            "answered_supported": "responses that answer, with support in the contexts",
-            "answered_unsupported": "responses that answer without support",
-            "abstained_rightly": "responses that abstain when no answer is possible",
-            "abstained_wrongly": "responses that abstain although an answer is possible",
+            "answered_supported": "share of responses that answer with support in the contexts",
+            "answered_unsupported": "share of responses that answer without support",
+            "abstained_rightly": "share of responses that abstain when no answer is possible",
+            "abstained_wrongly": "share of responses that abstain although an answer is possible",
         },
     )
     least = MappingProxyType({"level": 1})

@@ -22,7 +22,6 @@ from ragstone.render.comparison import (
     interval_said,
     leading_of,
     left_out,
-    moved_said,
     moved_title,
     notes,
     outcome_said,
@@ -171,8 +170,10 @@ def compared(found: Comparison) -> bytes:
     for told in ([*findings(found), *notes(found)], [*in_the_way(found), *left_out(found)]):
         lines += ["", *(f"- {_plain(line)}" for line in told)] if told else []
     if leading is not None and leading.moved:
-        changed = [f"- {_plain(one.record)}: {_plain(moved_said(one))}" for one in leading.moved]
-        lines += ["", f"### {_plain(moved_title(leading))}", "", *changed]
+        lines += ["", f"### {_plain(moved_title(leading))}", ""]
+        for moved in leading.moved:
+            ends = f"{percent(moved.first)} to {percent(moved.second)}"
+            lines.append(f"- {_plain(moved.record)}: {ends} ({100 * moved.difference:+.0f})")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 

@@ -6,12 +6,11 @@ The terminal and the page use the same wording.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
 from ragstone.analysis.compare import NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, Finding, points_apart, said
-from ragstone.analysis.pairing import MetricSide, Moved
+from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.questions import TASKS
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, short_id
@@ -24,7 +23,7 @@ _REQUIRED: Final = {
     "min_corrected": "lower bound of the corrected mean at least {}%",
     "min_coverage": "at least {}% of records scored",
 }
-_FOUND: Final[Mapping[Finding, str]] = {
+_FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No significant difference",
@@ -33,8 +32,6 @@ _FOUND: Final[Mapping[Finding, str]] = {
     "nothing": "No value in both runs (no test possible)",
 }
 """Text for each finding; ``label`` is the label of the second run."""
-FINDINGS: Final = tuple(_FOUND)
-"""All findings, in the order in which they are described."""
 IDS: Final = 3
 """Maximum number of ids listed for records that only one run has."""
 GROUPS: Final = 20
@@ -107,11 +104,11 @@ def p_said(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def findings(found: Comparison, only: Sequence[Finding] = FINDINGS) -> list[str]:
+def findings(found: Comparison, only: Finding | None = None) -> list[str]:
     """Describe which metrics differ and which do not, with the smallest difference that could be detected."""
     titles: dict[str, list[Compared]] = {}
-    metrics = [one for one in found.metrics if one.finding in only]
-    for one in sorted(metrics, key=lambda one: (FINDINGS.index(one.finding), one.aside)):
+    metrics = [one for one in found.metrics if only in (None, one.finding)]
+    for one in sorted(metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
         title = _FOUND[one.finding].format(label=found.second.label, needed=one.needed)
         titles.setdefault(f"{title}{one.aside}", []).append(one)
     lines = []
@@ -126,11 +123,6 @@ def findings(found: Comparison, only: Sequence[Finding] = FINDINGS) -> list[str]
 def moved_title(one: Compared) -> str:
     """Return the title above a metric's changed records."""
     return f"Largest changes in {one.metric} (points)"
-
-
-def moved_said(moved: Moved) -> str:
-    """Return ``33% to 100% (+67)``: a record's values in both runs and the difference in points."""
-    return f"{percent(moved.first)} to {percent(moved.second)} ({100 * moved.difference:+.0f})"
 
 
 def in_the_way(found: Comparison) -> list[str]:

@@ -80,7 +80,7 @@ def comparison_page(
         "leading": leading.metric if leading is not None else "",
         "warnings": in_the_way(found),
         "left_out": left_out(found),
-        "notes": [*findings(found, ["too_few"]), *notes(found)],
+        "notes": [*findings(found, "too_few"), *notes(found)],
         "metrics": _metrics(found),
         "measures": measures(one.metric for one in found.metrics),
         "moved": moved,

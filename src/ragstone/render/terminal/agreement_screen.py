@@ -23,7 +23,7 @@ from ragstone.render.agreement import (
     wholes_said,
 )
 from ragstone.render.facts import handle, show_command
-from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section, told_rows
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words
@@ -308,22 +308,15 @@ def _parsed(found: Agreement) -> RenderableType | None:
 
 def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
     """Return how many labels would halve each interval, and the command that shows the largest disagreement."""
-    rows: list[tuple[str, RenderableType]] = []
     means = [
         mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
     ]
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
-    wide = [mean.score for mean in means if not mean.more]
-    more = [
-        *([f"to halve each interval, label this many more records: {enough}"] if enough else []),
-        *(
-            [f"this run has too few records to halve the interval of {', '.join(wide)}; evaluate more, then label them"]
-            if wide
-            else []
-        ),
-    ]
-    if more:
-        rows.append(("Labels", Group(*(Prose(line) for line in more))))
+    wide = ", ".join(mean.score for mean in means if not mean.more)
+    more = [f"to halve each interval, label this many more records: {enough}"] if enough else []
+    if wide:
+        more.append(f"this run has too few records to halve the interval of {wide}; evaluate more, then label them")
+    rows = told_rows("Labels", more)
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]
         rows.append(("Next", Command(show_command(run, options, handle(first.record, first.position)))))
