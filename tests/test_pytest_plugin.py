@@ -379,7 +379,7 @@ def test_a_model_is_paid_once(project: Project, endpoint: FakeServer, pytester: 
     first.stdout.fnmatch_lines(["*not supported: Purple elephants invented jazz in Lisbon.", "calls: 2 sent; cost: $*"])
     again = project(tests, "--ragstone-offline")
     again.assert_outcomes(passed=1, failed=1)
-    again.stdout.fnmatch_lines(["calls: 0 sent, 2 replayed from the store; cost: free: every reply was in the store"])
+    again.stdout.fnmatch_lines(["calls: 0 sent, 2 replayed from the store; cost: free (every reply was in the store)"])
     assert endpoint.count == 2
     assert (pytester.path / ".ragstone/ragstone.db").exists()
 

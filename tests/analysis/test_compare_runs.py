@@ -235,7 +235,8 @@ def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     assert paired is not None
     assert paired.clusters == 13
     for by, message in (
-        ("meta.nothing", "no record has it; there are: "), ("topics", "no record has it; did you mean 'topic'"),
+        ("meta.nothing", "no record has it; did you mean 'meta.topic'"),
+        ("topics", "no record has it; did you mean 'topic'"),
         ("meta", "expected topic"), ("question.x", "expected topic"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):

@@ -332,10 +332,10 @@ def cost_said(bill: Mapping[str, Any]) -> str:
     paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
     if not paid["calls"] and not lost:
         if bill.get("unseen"):
-            return "nothing: offline"
+            return "nothing (offline)"
         if bill["sent"] or bill["failed"]:
-            return "nothing: no call was answered"
-        return "free: every reply was in the store" if bill["replayed"] else "free: no call was needed"
+            return "nothing (no call was answered)"
+        return "free (every reply was in the store)" if bill["replayed"] else "free (no call was needed)"
     parts = [dollars(paid["dollars"])] if paid["calls"] else []
     if paid["input_tokens"] or paid["output_tokens"]:
         cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
