@@ -521,11 +521,14 @@ def test_an_empty_table_of_a_metric_says_nothing() -> None:
 def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     """A metric of more calls a record than the limit is left out, unless it is named."""
     left_out = names()[1]
-    assert left_out["nugget_groundedness"] == "about 4 calls per record; to include it, add -m nugget_groundedness"
+    assert (
+        left_out["nugget_groundedness"]
+        == "about 4 calls per record (auto allows 2); to include it, add -m nugget_groundedness"
+    )
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
-    assert left_out["grounding"] == "about 2 calls per record; to include it, add -m grounding"
+    assert left_out["grounding"] == "about 2 calls per record (auto allows 2); to include it, add -m grounding"
     assert names(metrics=["grounding"])[0] == ["grounding"]
 
 

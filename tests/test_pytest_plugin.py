@@ -187,7 +187,7 @@ def test_claims(assert_scores): assert_scores(GOOD, grounding=0.8, judge=Scripte
             "E*why: about* It sings.",
             'E*passage 1: "The kettle"',
             "E*not supported: It flies.",
-            'E*quoted, and not found in the contexts: "it can fly"',
+            'E*quote not found in the passages: "it can fly"',
         ],
         consecutive=False,
     )
@@ -379,7 +379,7 @@ def test_a_model_is_paid_once(project: Project, endpoint: FakeServer, pytester: 
     first.stdout.fnmatch_lines(["*not supported: Purple elephants invented jazz in Lisbon.", "calls: 2 sent; cost: $*"])
     again = project(tests, "--ragstone-offline")
     again.assert_outcomes(passed=1, failed=1)
-    again.stdout.fnmatch_lines(["calls: 0 sent, 2 replayed from the store; cost: free: every reply was in the store"])
+    again.stdout.fnmatch_lines(["calls: 0 sent, 2 replayed from the store; cost: free (every reply was in the store)"])
     assert endpoint.count == 2
     assert (pytester.path / ".ragstone/ragstone.db").exists()
 

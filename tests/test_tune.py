@@ -243,7 +243,7 @@ def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServe
     own = ScriptedJudge({"assign": "support"}, name="own")
     found = tune(judged, ["[good,bad]", own])
     assert {one.combination.judge for one in found.tried} == {"[good,bad]", "own"}
-    assert (found.units, found.notes[-1]) == (11, "labels not used: tied between annotators or trivial (1)")
+    assert (found.units, found.notes[-1]) == (11, "unused labels: tied between annotators or trivial (1)")
     alone = tuner("labels.jsonl", "records.jsonl", [own])
     alone.ask(alone.combinations[0])
     with pytest.raises(ConfigError, match="'own' is an object of this program"):

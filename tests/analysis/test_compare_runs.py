@@ -45,6 +45,7 @@ def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:
     second = run_of(tmp_path / "b", {"r3": 1.0, "new": 0.0, "r2": None, "r1": 0.5})
     found = compare(first, second)
     assert (found.shared, found.only_first, found.only_second) == (3, ("lost",), ("new",))
+    assert found.overlapping
     one = found["grounding"]
     assert one.paired is not None
     assert (one.paired.pairs, one.paired.first, one.paired.second) == (2, 0.75, 0.75)
@@ -234,7 +235,8 @@ def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     assert paired is not None
     assert paired.clusters == 13
     for by, message in (
-        ("meta.nothing", "no record has it; there are: "), ("topics", "no record has it; did you mean 'topic'"),
+        ("meta.nothing", "no record has it; did you mean 'meta.topic'"),
+        ("topics", "no record has it; did you mean 'topic'"),
         ("meta", "expected topic"), ("question.x", "expected topic"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):
@@ -349,6 +351,10 @@ def test_a_folder_is_read_as_its_last_run_left_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"did not finish \(interrupted\), and results\.jsonl is from an earlier one"):
         compare(one, str(other))
     assert compare(one, str(other / "results.jsonl")).shared == 1
+    (other / "results.jsonl").rename(other / "kept")
+    with pytest.raises(InputError, match=r"ended \(interrupted\) before any record was evaluated; run it again"):
+        compare(one, str(other))
+    (other / "kept").rename(other / "results.jsonl")
     (other / "run.json").unlink()
     assert compare(one, other).second.name == str(other)
     (other / "results.jsonl").unlink()

@@ -166,5 +166,5 @@ def test_the_criterion_that_is_named_is_labelled(tmp_path: Path) -> None:
     told = {name: (one.metric, [word for word, _ in one.rubric.labels]) for name, one in drawn.items()}
     assert told["rubric.brief"] == ("rubric.brief", ["yes", "no"])
     assert told["rubric.tone"] == told["rubric"] == ("rubric.tone", ["polite", "rude"])
-    with pytest.raises(InputError, match=r"no verdicts for 'rubric.short' .* some for rubric.tone, rubric.brief"):
+    with pytest.raises(InputError, match=r"no verdicts for 'rubric.short' .* verdicts for rubric.tone, rubric.brief"):
         label(run, metric="rubric.short")

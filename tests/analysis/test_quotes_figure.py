@@ -181,7 +181,7 @@ def test_a_run_that_was_stopped_has_them_of_what_was_done(tmp_path: Path) -> Non
 
 def test_the_screen_of_a_run_says_how_many_were_found(weighed: Run) -> None:
     """In one line, where a judge was asked that may quote what is not there."""
-    assert "Quotes 6 given, 67% found in the passages, 2 of them not word for word" in shown(
+    assert "Quotes 67% of 6 were found in the passages, 2 of them not word for word" in shown(
         outcome(weighed, Look(100))
     )
 
@@ -192,7 +192,7 @@ def test_a_run_of_an_earlier_version_is_counted_when_it_is_shown(weighed: Run) -
     weighed.store.finish_run(weighed.id, "done", summary)
     kept = weighed.store.run(weighed.id)
     assert kept is not None
-    assert "Quotes 6 given, 67% found" in shown(outcome(Run(weighed.store, kept), Look(100)))
+    assert "Quotes 67% of 6 were found" in shown(outcome(Run(weighed.store, kept), Look(100)))
 
 
 def test_a_run_without_a_language_model_says_nothing(tmp_path: Path) -> None:
@@ -209,4 +209,4 @@ def test_a_record_tells_the_kinds_apart(weighed: Run) -> None:
     assert "passage 1, characters 0\u20135 “A ket”" in text
     assert "close match: passage 1, characters 0\u20135" not in text
     assert "close match: passage 1, characters 6\u201312 “le 1 i”" in text
-    assert "not found in the context “Purple elephants [31m sing”" in text
+    assert "not found in the passages “Purple elephants [31m sing”" in text

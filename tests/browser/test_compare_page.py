@@ -87,10 +87,7 @@ def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: He
             continue
         text = shown_row(page, name)
         assert f"{100 * one.paired.difference:+.1f}" in text
-        if one.finding == "too_few":
-            assert said(one, "run 2").partition(";")[0] in text
-        else:
-            assert said(one, "run 2") in text
+        assert ("too few records changed" if one.finding == "too_few" else said(one, "run 2")) in text
         assert f"{one.paired.wins} better{one.paired.ties} same{one.paired.losses} worse" in text
         assert one.adjusted is None or ("<0.001" if one.adjusted < 0.001 else f"{one.adjusted:.3f}") in text
         if one.paired.low is not None and one.paired.high is not None:
@@ -276,7 +273,7 @@ def test_two_judges_of_one_system(browser: Chromium, tmp_path: Path) -> None:
     judge = ScriptedJudge({"support": {"Two years.": "0", "Nine.": None}})
     second = evaluate(records("Two years.", "Nine."), "groundedness", judge, store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert "groundedness: support changed from embedded" in browser.text(".notice")
+    assert "groundedness: the judge or prompt for support changed from embedded" in browser.text(".notice")
     assert "The responses are the same in both" in browser.text(".notice")
     assert len(browser.all(".moved-record:first-child .side")) == 1
     cells = browser.all(".moved-record:first-child .changes tbody td")

@@ -43,7 +43,7 @@ def test_it_opens_without_a_network(browser: Chromium, shown: Shown) -> None:
     assert [address for address in browser.requests() if not address.startswith("data:")] == [shown.address]
     assert browser.troubles() == []
     assert browser.text("h1") == "twenty-two traces"
-    assert browser.text(".sentence").startswith("On 21 of 22\u00a0records, ")
+    assert browser.text(".sentence").startswith("On average, 53% ")
     cards = browser.all(".card h2")
     assert cards[:2] == ["Grounding", "Groundedness"]
     assert len(cards) == 6
@@ -415,7 +415,7 @@ def test_the_page_says_what_a_metric_of_another_package_says(browser: Chromium, 
     assert browser.all(".units thead th") == ["Figure support", "Figure", "Reasons and evidence"]
     assert [text.strip()[2:] for text in browser.all(".units .verdict")] == ["stated", "not stated", "not stated"]
     assert browser.all(".column.left .mark") != []
-    assert "figures by figure support" in browser.text(".column.left")
+    assert "figures (Figure support)" in browser.text(".column.left")
     browser.click("#tab-scores")
     assert "doubtful: check the figures against the contexts" in browser.text("#panel")
     assert browser.troubles() == []

@@ -70,7 +70,7 @@ def test_runs_are_listed_with_the_trend_of_one_input_and_signature(browser: Chro
     assert len(browser.all(f"{trend} circle")) == RUNS / 2 - 2, "neither that of one record nor of another system"
     assert (
         browser.text(f"{trend} .coverage")
-        == "23 runs with the same name (ignoring numbers at its end), input and signature; 27\u00a0others not shown"
+        == "23 runs with the same name (up to a number at its end), input and signature; 27\u00a0other runs not shown"
     )
     browser.click("#search")
     browser.type("nightly #7")

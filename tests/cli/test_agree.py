@@ -63,6 +63,8 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     table = came.out.partition("guess: ")[0]
     assert all(title in table for title in ("units", "accuracy", "kappa", "95% CI", "mean", "corrected"))
     assert "…" not in table
+    (titles,) = (line for line in table.splitlines() if " corrected " in line)
+    assert titles.replace("kappa 95% CI", "").count("95% CI") == 1
     assert ("Hidden at this width: columns units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]

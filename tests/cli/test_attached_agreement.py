@@ -143,7 +143,7 @@ def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_
     assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (95% CI .58\u2013.82) on 214 nuggets"
     assert plain(one.lines[1]) == (
         "nugget_recall.all 78%, corrected 0% (95% CI 0\u2013100); "
-        "nugget_recall.vital 78%, labels alone 50% (95% CI 40\u201360)"
+        "nugget_recall.vital 78%, from labels alone 50% (95% CI 40\u201360)"
     )
     told["metrics"].pop("nugget_recall.all")
     told["metrics"]["nugget_recall.vital"] |= {"kappa": None, "interval": None}

@@ -36,7 +36,7 @@ def test_the_screens_of_a_cascade(columns: int) -> None:
         assert screen.code == 0, screen.err
     assert "support: embedded > house" in came.flat
     assert "Cascade support: embedded answered " in came.flat
-    assert "accepted error rate 20%: embedded decides yes at 0." in came.flat
+    assert "at an accepted error rate of 20%, embedded decides yes if its score is at least 0." in came.flat
     assert "alone would have needed, based on the cost of its calls" in came.flat
     assert "Judged support: embedded answered " in shown.flat
     assert "by embedded: " in shown.flat or "by house/m" in shown.flat
@@ -90,8 +90,12 @@ def test_what_came_of_it_is_told_in_words() -> None:
     }
     assert answered(told).replace("\u00a0", " ") == "embedded answered 6 of 10 units (60%), house/m 3, 1 unjudged"
     said = sureness(told).replace("\u00a0", " ")
-    assert said == "accepted error rate 5%: embedded decides yes at 0.9 or more, never no"
-    assert sureness({**told, "error": 1e-9}).replace("\u00a0", " ").startswith("accepted error rate under 0.01%: ")
+    assert said == "at an accepted error rate of 5%, embedded decides yes if its score is at least 0.9"
+    assert (
+        sureness({**told, "error": 1e-9})
+        .replace("\u00a0", " ")
+        .startswith("at an accepted error rate of under 0.01%, ")
+    )
     assert sureness({**told, "bands": [{"below": None, "above": None}]}).endswith("embedded decides nothing")
     assert (
         saved(told).replace("\u00a0", " ").startswith("3 of 5 calls and $1.50 of $2.00 that house/m alone would have")
@@ -135,7 +139,7 @@ def test_the_file_may_name_a_cascade() -> None:
         first = ragstone("run", str(TRACES), "-m", "groundedness", "-q", columns=120)
         configure(server.url, '[steps]\nsupport = "embedded>house"\n')
         second = ragstone("run", str(TRACES), "-m", "grounding", "-q", columns=120)
-    assert "accepted error rate 15%" in first.flat
+    assert "accepted error rate of 15%" in first.flat
     assert "Judge embedded support: embedded > house" in second.flat
     configure("http://127.0.0.1:9/v1", "[cascade]\nerror = 0.7\n")
     refused = ragstone("run", str(TRACES), "-q")
@@ -143,7 +147,8 @@ def test_the_file_may_name_a_cascade() -> None:
 
 
 def test_a_rate_without_a_cascade_is_told_to_change_nothing() -> None:
-    came = ragstone("run", str(TRACES), "-m", "groundedness", "--cascade-error", "0.1")
+    came = ragstone("run", str(TRACES), "-m", "groundedness", "--cascade-error", "0.1", "--panel", "min")
+    assert "--panel has no effect: no step in this run has several judges" in came.err
     assert "--cascade-error has no effect: no step in this run uses a cascade" in came.err
 
 

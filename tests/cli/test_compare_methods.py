@@ -157,7 +157,7 @@ def test_nuggets_of_the_response_have_both_grades(weighed_kettle: None) -> None:
     ):  # fmt: skip
         expected = rf"^    {sign} +{grounded}% +{relevant}% +{importance} +{text}$"
         assert re.search(expected, came.out, re.MULTILINE)
-    assert "Nuggets of the response  3: 1 vital, 1 okay, 1 of unknown importance" in came.out
+    assert "Nuggets of the response  1 vital, 1 okay, 1 of unknown importance" in came.out
     assert came.flat.count("? importance unknown: the reply was cut short") == 2  # those of the bank are others
     assert f"why support of {FACTS[1]}" in came.out
     assert f"relevance: why relevance of {FACTS[1]}" in came.flat

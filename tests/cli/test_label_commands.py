@@ -19,15 +19,15 @@ def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
     assert Path("x/label.html").stat().st_size == short["bytes"]
     assert short["draw"] == {"mode": "random", "seed": 0, "n": 8, "of": 21}
     came = done("label", "--store", str(weighed), "--annotator", "ann", "-n", "99")
-    assert "all 21 scored records (seed 0); 99 were requested" in " ".join(came.out.split())
-    assert "at 12 s per unit" in came.out
+    assert "all 21 scored records (seed 0); -n asked for 99 records" in " ".join(came.out.split())
+    assert "at 12 s per claim" in came.out
     assert f"ragstone agree 1 labels-NAME.jsonl --store {weighed}" in came.out.replace("\\\n", "").replace("  ", "")
     assert b'"annotator":"ann"' in Path("label.html").read_bytes()
     assert "page" in ragstone("label", "--help").out
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["-m", "trase"], "no verdicts for 'trase' to label; there are some for"),
+    (["-m", "trase"], "no verdicts for 'trase' to label; there are verdicts for"),
     (["--by", "kind", "--worst"], "--by is for a random draw"),
     (["--against", "1"], "--against is only for --worst"),
     (["-o", "-"], "a page needs an output file"),

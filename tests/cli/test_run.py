@@ -120,7 +120,7 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
         "run", write("a.jsonl", row(1)), "-m", "grounding", "-j", f"support=[embedded,{fake}]", "--panel", "min"
     )
     assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
-    assert "embedded compares words and numbers; not a" in came.out
+    assert "The embedded judge compares words and numbers;" in came.out
 
 
 def test_retries_and_tokens_are_counted(fake: str) -> None:
@@ -247,7 +247,7 @@ def test_when_nothing_could_be_scored_the_code_is_3() -> None:
     assert came.code == 3
     assert "Nothing could be scored in 1 record." in came.out
     assert "judge_failed (" in came.out
-    assert "Cost        nothing: no call was answered" in came.out
+    assert "Cost        nothing (no call was answered)" in came.out
     status = ragstone("runs", "--json").json[0]["status"]
     assert ragstone("runs").out.rstrip().endswith(f"  {status}    nothing scored")
     came = ragstone("run", write("a.jsonl", row(1) | {"response": " "}, row(2) | {"contexts": []}), "-m", "grounding")

@@ -46,7 +46,7 @@ def test_offline_says_how_many_calls_are_missing(server: FakeServer) -> None:
     assert run(server, "--offline", count=4).err.splitlines()[-1].startswith("note: offline: 1 call has no stored")
     whole = run(server, "--offline", count=3)
     assert (whole.code, "offline" in whole.err) == (0, False)
-    assert "free: every reply was in the store" in whole.flat
+    assert "free (every reply was in the store)" in whole.flat
 
 
 def test_a_merge_says_what_sends_calls_that_failed(server: FakeServer) -> None:

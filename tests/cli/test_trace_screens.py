@@ -245,9 +245,9 @@ def test_beside_groundedness_the_response_is_told_once() -> None:
     out = shown("lid")
     assert "Response  (groundedness and trace judge sentences)\n" in out
     assert out.count("✓ Steel is a metal.") == 1
-    assert "    ✓ The lid is steel.\n      ✓ trace: passage 1, sentence 1 “The lid is steel.”\n" in out
-    assert "    ✓ It boils fast.\n      ✗ trace: not fully supported\n" in out
-    assert "    ✓ Steel is a metal.\n      ✓ trace: a well-known fact\n" in out
+    assert "    ✓ The lid is steel.\n      trace: based on passage 1, sentence 1 “The lid is steel.”\n" in out
+    assert "    ✓ It boils fast.\n      trace: not fully supported\n" in out
+    assert "    ✓ Steel is a metal.\n      trace: a well-known fact\n" in out
 
 
 def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
@@ -256,7 +256,7 @@ def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["groundedness", "trace"], lid(response=response))
     out = shown("lid")
     assert "      passage 1, characters 0–40 “The lid is steel. It weighs ninety grams”\n" in out
-    assert "      ✓ trace: based on passage 1, sentence 1 (quoted above)\n" in out
+    assert "      trace, supported: based on passage 1, sentence 1 (quoted above)\n" in out
 
 
 def test_where_the_response_is_divided_in_two_ways_nothing_is_lost() -> None:
@@ -273,15 +273,15 @@ def test_where_the_response_is_divided_in_two_ways_nothing_is_lost() -> None:
     out = shown("#1")
     assert out.count("It boils fast.") == 1
     under = flat(out.partition("It boils fast.")[2])
-    assert under.startswith("✓ trace of sentence 1 of the response: passage 1, sentence 1 “The lid is steel.”")
-    assert "✗ trace: not fully supported" in out.partition("✓ A.")[2]
+    assert under.startswith("✓ trace of sentence 1 of the response: based on passage 1, sentence 1 “The lid is steel.”")
+    assert "\n      trace: not fully supported" in out.partition("✓ A.")[2]
 
 
 def test_claims_stand_below_the_trace_of_their_sentence() -> None:
     """The sign in the margin is that of the trace, where groundedness was not asked."""
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["grounding", "trace"], lid(response="The lid is 986 g."))
     out = shown("lid")
-    assert "Response  (trace judges sentences, grounding judges claims)\n" in out
+    assert "Response  (trace judges sentences; grounding judges claims)\n" in out
     assert "    ✓ The lid is 986 g.\n      passage 1, sentence 1 “The lid is steel.”\n      the contexts say" in out
 
 
@@ -308,11 +308,11 @@ def test_the_legend_follows_the_parameters() -> None:
     """The normaliser and what sentences are counted by."""
     traced(WORKED)
     for out in (shown("lid"), shown()):
-        assert "relevance = relevant sentences / 20; " in flat(out)
+        assert "relevance is relevant sentences / 20; " in flat(out)
         assert "share: fraction of all sentences that are relevant (relevance), used (utilization) or" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
     for out in (shown("lid"), shown()):
-        assert "relevance = relevant characters / 7; " in flat(out)
+        assert "relevance is relevant characters / 7; " in flat(out)
         assert "share: fraction of all characters that are relevant (relevance), used" in flat(out)
 
 

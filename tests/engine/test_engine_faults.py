@@ -347,7 +347,7 @@ def test_a_step_without_a_judge_is_refused_by_name() -> None:
 
 def test_a_panel_cannot_write() -> None:
     a, b = ScriptedJudge(GOOD, name="a"), ScriptedJudge(GOOD, name="b")
-    with pytest.raises(ConfigError, match="give the step 'claims' one judge"):
+    with pytest.raises(ConfigError, match="give the step one judge, as in --judge claims=embedded"):
         Routes(Route((a, b)), {}).check(CLAIMS[0])
     Routes(Route((a, b)), {"claims": Route((a,))}).check(CLAIMS[0])
 

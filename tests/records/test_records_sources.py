@@ -404,7 +404,10 @@ def test_the_survey_counts_what_is_there() -> None:
         ("blank question", 1, "records item 2"),
         ("blank response", 1, "records item 2"),
         (
-            "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired",
+            (
+                "no id: records are identified by their content, so compare cannot pair a record whose response "
+                "changes; to name an id, add e.g. --field id=question"
+            ),
             1,
             "records item 4",
         ),

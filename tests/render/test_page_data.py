@@ -55,10 +55,10 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     second = ScriptedJudge({"support": "3", "claims": ["It is."]}, name="second")
     said = {}
     known = measured()
-    half = "compares words and numbers; not a language model"
+    half = "compares words and numbers; it is not a language model"
     whole = (
         f"{half}. On 6 human-labelled datasets, it ranks a supported claim above an unsupported one in "
-        f"{100 * known.auroc:.0f} of 100 pairs; counting shared words alone gets {100 * known.floor:.0f}"
+        f"{100 * known.auroc:.0f} of 100 pairs; counting shared words does so in {100 * known.floor:.0f}"
     )
     choices: dict[str, list[str | Judge]] = {
         "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],
@@ -67,8 +67,8 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
         found = evaluate(TRACES, "grounding", judges, store=tmp_path / f"{name}.db")
         facts = overview_of(RunFacts(found), RowCounts())["facts"]
         said[name] = [fact["note"] for fact in facts if fact["label"] == "Judge"]
-    assert said["alone"] == [whole]
-    assert [note for note in said["panel"] if note] == [f"embedded {whole}"]
+    assert said["alone"] == [f"It {whole}."]
+    assert [note for note in said["panel"] if note] == [f"The embedded judge {whole}."]
     assert said["without"] == [""]
     entry = {"signature": "grounding|claims:m|support:embedded+embedded-3#000000|v:0.1.0"}
     assert about_embedded({"metrics": {"grounding": entry}}) == half, "the figure is of another model"
@@ -192,7 +192,7 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 
 
 @pytest.mark.parametrize(("values", "said"), [
-    ([1.0, 1.0], "no response has a claim that is not supported."),
+    ([1.0, 1.0], "No response has a claim that is not supported."),
     ([1.0, 0.5], "1 response has at least one claim that is not supported."),
     ([0.0, 0.5], "2 responses have at least one claim that is not supported."),
 ])  # fmt: skip
@@ -201,18 +201,16 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
     metric = {**MEAN, "mean": sum(values) / 2}
     parts = sentence(2, Headline("grounding", metric, sum(value < 1 for value in values)), (), None)
     text = "".join(part["text"] for part in parts).replace("\u00a0", " ")
-    assert text.startswith("On 2 records, ")
+    assert "(2 records). " in text
     assert text.endswith(said)
 
 
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
     parts = sentence(28, Headline("grounding", {**MEAN, "scored": 21}, 0), (), None)
-    assert (
-        "".join(part["text"] for part in parts)
-        .replace("\u00a0", " ")
-        .startswith("On 21 of 28 records, an average of 50% of a")
-    )
+    said = "".join(part["text"] for part in parts).replace("\u00a0", " ")
+    assert said.startswith("On average, 50% of a")
+    assert "(21 of 28 records). No response" in said
 
 
 def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:

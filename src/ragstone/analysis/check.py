@@ -392,7 +392,7 @@ class _Checked(NamedTuple):
         """Decide drops of single records: failed if any exceeds the limit, without a significance test."""
         over = [moved for moved in fallen if moved.difference < -threshold.limit - HAIR]
         largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
-        found = f"largest drop {points_said(abs(largest))}, {len(over):,} of {both} over the limit"
+        found = f"largest drop {points_said(abs(largest))}; over the limit: {len(over):,} of {both}"
         wanted, worst = drop_said(threshold.kind, threshold.limit), self._fallen(threshold, over)
         return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), worst)
 
@@ -445,7 +445,7 @@ class _Checked(NamedTuple):
         parts = [(before, "only in the baseline"), (after, "only in this run")]
         told = " and ".join(f"{records_said(count)} {where}" for count, where in parts if count)
         note = f"not compared: {told}"
-        if not (before and after):
+        if not comparison.overlapping:
             return replace(decision, notes=(*decision.notes, note))
         note += f"; {SAME_IDS}"
         outcome: CheckOutcome = "undecided" if decision.outcome == "passed" else decision.outcome

@@ -161,6 +161,11 @@ class Comparison(Struct, frozen=True):
     other_questions: int
     warnings: tuple[str, ...]
 
+    @property
+    def overlapping(self) -> bool:
+        """Whether both runs have records of their own: neither contains all records of the other."""
+        return bool(self.only_first and self.only_second)
+
     def __getitem__(self, metric: str) -> Compared:
         for found in self.metrics:
             if found.metric == metric:
@@ -202,7 +207,9 @@ def compare(
         raise NoSharedRecordError(_apart(sides, *shared.alone))
     if by is not None and shared.ungrouped == shared.records:
         told = next((result.typed.get("meta", {}) for result in first.results()), {})
-        raise InputError(f"--by {by}: no record has it{closest(by, ['topic', 'question', *told])}")
+        raise InputError(
+            f"--by {by}: no record has it{closest(by, ['topic', 'question', *(f'meta.{name}' for name in told)])}"
+        )
     names = [name for name in _names(*shared.seen, metrics, sides) if name in shared.metrics]
     found = [_untested(name, shared.metrics[name], shared.records) for name in names]
     if any(of_score(name).task() == "assign" for name in names):

@@ -37,6 +37,12 @@ class SavedRun:
         self.path = _results_in(path) if path.is_dir() else path
         self._ids, self._places = array("q"), array("q")
         self._about = _json(self.path.with_name(ABOUT))
+        if path.is_dir() and not self.path.is_file():
+            if self.status != "done":
+                raise InputError(
+                    f"{path}: the run there ended ({self.status}) before any record was evaluated; run it again"
+                )
+            raise ConfigError(f"{path}: no {RESULTS} in it; a run writes it there with -o")
         if self._about.get("results", self.path.name) != self.path.name:
             if path.is_dir():
                 name, ended = self.path.name, self._about.get("status")
@@ -136,11 +142,7 @@ def saved(name: str) -> SavedRun | None:
     """Return the run in a folder with results.jsonl, or in a results file; None if the path does not exist."""
     path = Path(name)
     try:
-        if path.is_dir():
-            if not _results_in(path).is_file():
-                raise ConfigError(f"{path}: no {RESULTS} in it; a run writes it there with -o")
-            return SavedRun(path)
-        return SavedRun(path) if path.is_file() else None
+        return SavedRun(path) if path.is_dir() or path.is_file() else None
     except (OSError, ValueError):  # not a path: too long, or contains a null byte
         return None
 

@@ -94,4 +94,4 @@ def holder(run: AnyRun, metric: str | None) -> str:
         if metric.partition(".")[0] == name.partition(".")[0] and not (of_score(name).open_columns and "." in metric):
             return name
     known = ", ".join(dict.fromkeys(scored_by(name) for name in names))
-    raise InputError(f"run {run.name}: no verdicts for '{metric}' to label; there are some for {known}")
+    raise InputError(f"run {run.name}: no verdicts for '{metric}' to label; there are verdicts for {known}")

@@ -29,7 +29,7 @@ from ragstone.analysis.leaderboard import (
 from ragstone.analysis.run import Run
 from ragstone.api.estimating import estimate_of, forecast, store_for_reading
 from ragstone.api.loop import wait_for
-from ragstone.api.plan import Plan, check_overrides, make_routes, open_source, uncascaded
+from ragstone.api.plan import Plan, check_overrides, make_routes, open_source, without_effect
 from ragstone.api.running import progress_of, run, set_aside_if_damaged
 from ragstone.config import objects, resolve
 from ragstone.engine.run import Engine, Job
@@ -101,7 +101,7 @@ def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
         routes.check(maker)
         routes, found = replace(routes, asked=maker.asks), replace(found, renamed=0)
         plan = Plan(spec, records, found, judges, routes, (maker,), {}, {})
-        yield replace(plan, notes=tuple(uncascaded(plan, options)))
+        yield replace(plan, notes=tuple(without_effect(plan, options)))
 
 
 async def _create(source: Any, options: RunOptions, write: Write, form: str) -> Created:

@@ -145,7 +145,7 @@ def planned(source: Any, options: RunOptions, *, digest: bool = False) -> Iterat
             *(f"{name} is short for {own}" for name, own in blocks.items() if name in spec.metrics and name != own),
             *_absent(plan),
             *_unread(plan, options),
-            *uncascaded(plan, options),
+            *without_effect(plan, options),
             *(f"{one.name}: {note}" for one in plan.judges.values() if (note := getattr(one, "note", ""))),
             *(
                 f"{one.name}: price unknown; did you mean '{near}'?"
@@ -313,7 +313,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record{HOW_TO_ADD.format(metric.name)}"
+        return f"about {metric.calls} calls per record (auto allows {AUTO_CALLS}){HOW_TO_ADD.format(metric.name)}"
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
             have = "has" if present[field] == 1 else "have"
@@ -427,17 +427,19 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
     return [f"{' and '.join(named)} {have} no effect: no judge in this run uses prompts"]
 
 
-def uncascaded(plan: Plan, options: RunOptions) -> list[str]:
-    """Warn about a cascade that no step can use, and about an error rate without a cascade."""
+def without_effect(plan: Plan, options: RunOptions) -> list[str]:
+    """Warn about a cascade that no step can use, and about options for cascades and panels if there is none."""
     spec, routes = plan.spec, plan.routes
-    if routes.cascading():
-        return []
-    if spec.default.cascade:
+    panels = [step for step in (spec.default, *spec.steps.values()) if len(step.judges) > 1 and not step.cascade]
+    told = ["--panel has no effect: no step in this run has several judges; name them as --judge '[A,B]'"]
+    told = told if options.aggregate is not None and not panels else []
+    if spec.default.cascade and not routes.cascading():
         sure = [task for task in TASKS if routes.default.able(task).error is not None]
         named = ">".join(spec.default.judges)
-        return [f"no step in this run uses the cascade {named}: it only applies to {' and '.join(sure)}"]
-    changed = options.cascade_error is not None
-    return ["--cascade-error has no effect: no step in this run uses a cascade"] if changed else []
+        told.append(f"no step in this run uses the cascade {named}: it only applies to {' and '.join(sure)}")
+    elif options.cascade_error is not None and not routes.cascading():
+        told.append("--cascade-error has no effect: no step in this run uses a cascade")
+    return told
 
 
 # ---- the input

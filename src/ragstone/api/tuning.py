@@ -141,7 +141,7 @@ class Tuner(Struct):
             raise InputError(
                 f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'no unit was judged'}"
             )
-        notes = [*self.notes, *([f"labels not used: {first.refused}"] if first.refused else [])]
+        notes = [*self.notes, *([f"unused labels: {first.refused}"] if first.refused else [])]
         asked = [
             AskedCombination(
                 one.combination, one.run, [one.units[key] for key in sorted(shared)], one.judged, one.dollars

@@ -83,22 +83,26 @@ def compare(
 def check(
     which: WhichOrFolder = "last",
     *,
-    least: list[str] | None = opt("--min", "METRIC=X", "Min mean, from 0 to 1. Repeatable."),
-    most: list[str] | None = opt("--max", "METRIC=X", "Max mean, for metrics where lower is better. Repeatable."),
-    coverage: list[str] | None = opt("--min-coverage", "METRIC=X", "Min share of records with a value. Repeatable."),
+    least: list[str] | None = opt("--min", "METRIC=X", "Minimum mean, from 0 to 1. Repeatable."),
+    most: list[str] | None = opt("--max", "METRIC=X", "Maximum mean, for metrics where lower is better. Repeatable."),
+    coverage: list[str] | None = opt(
+        "--min-coverage", "METRIC=X", "Minimum share of records with a value. Repeatable."
+    ),
     drop: list[str] | None = opt(
         "--max-drop",
         "METRIC=X",
-        "Max drop in the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
+        "Maximum drop in the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
     ),
-    record_drop: list[str] | None = opt("--max-record-drop", "METRIC=X", "Max drop in any single record. Repeatable."),
+    record_drop: list[str] | None = opt(
+        "--max-record-drop", "METRIC=X", "Maximum drop in any single record. Repeatable."
+    ),
     baseline: str | None = opt("--baseline", "RUN", "Baseline run, for --max-drop and --max-record-drop."),
     undecided: Literal["pass", "fail"] | None = opt(
-        "--undecided", "pass|fail", "Outcome if the drop exceeds X but its CI includes X [default: pass]"
+        "--undecided", "pass|fail", "What to do if the drop exceeds X but its 95% CI includes X [default: pass]"
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
-        "Apply --min to the lower bound of the corrected mean (first run agree --attach), not to the raw mean.",
+        "Apply --min to the lower bound of the corrected mean, which needs agree --attach, instead of the raw mean.",
         default=None,
     ),
     junit: Path | None = opt("--junit", "FILE", "Also write JUnit XML, one test case per threshold."),

@@ -49,13 +49,13 @@ def label_page(
     which: WhichOrFolder = "last",
     *,
     out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: label.html]"),
-    n: int = opt("-n", "N", "Number of records to draw", default=50, min=1),
+    n: int = opt("-n", "N", "Records to draw; all claims (or other units) of each are labelled", default=50, min=1),
     seed: int = opt("--seed", "S", "Random seed for the draw", default=0),
     metric: str | None = opt("--metric -m", "NAME", "Label the units of this metric [default: the run's main metric]"),
     annotator: str = opt("--annotator", "NAME", "Annotator's name [default: the page asks]", default=""),
     by: str | None = opt("--by", "FIELD", "Stratify the sample by topic, question or a meta field."),
     worst: bool = flag(
-        "--worst", "Choose the records on which judges disagree most; not valid for means or intervals."
+        "--worst", "Choose the records on which judges disagree most; their labels are not used for means or intervals."
     ),
     against: str | None = opt("--against", "RUN", "For --worst: a run by another judge."),
     store: StorePath = None,

@@ -119,7 +119,7 @@ def message_of(error: Any) -> str:
     said = error.format_message().replace("\n", " ").strip().rstrip(".")
     said = re.sub(r": '.*' is not a valid int.*", ": expected a whole number", said)
     said = re.sub(r": '.*' is not a valid float.*", ": expected a number", said)
-    said = re.sub(r": \S+ is not in the range x>=", ": expected a number from ", said)
+    said = re.sub(r": \S+ is not in the range (?:x>=)?", ": expected a number from ", said).replace("<=x<=", " to ")
     return f"{said[:1].lower()}{said[1:]}"
 
 

@@ -111,7 +111,7 @@ class Routes(Struct, frozen=True):
                     return f"no cascade for the step '{task}': {sure} has no calibrated confidence; give it one judge"
                 continue
             if task in ALONE and len(route.judges) > 1:
-                return f"a panel can rate but not {ALONE[task]}; give the step '{task}' one judge"
+                return f"a panel can rate but not {ALONE[task]}; give the step one judge, as in --judge {task}=embedded"
         return ""
 
     def check(self, metric: Metric, given: Collection[Task] = ()) -> None:

@@ -159,7 +159,7 @@ def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], 
         return None
     ordered = tuple(key for item in entry["support"] if (key := _key(item)) in keys)
     if supported and not keys:
-        return Label((), False, "; ".join(text for text in (reason, NOTHING_NAMED) if text))
+        return Label((), False, "; ".join(text.removesuffix(".") for text in (reason, NOTHING_NAMED) if text))
     return Label(tuple(dict.fromkeys(ordered)), supported, reason)
 
 

@@ -60,10 +60,10 @@ class AbstentionRates(Metric):
     words = MetricWords(
         labels=labels("answers", "answers in part", "abstains", "abstains"),
         titles={
-            "answered_supported": "responses that answer, with support in the contexts",
-            "answered_unsupported": "responses that answer without support",
-            "abstained_rightly": "responses that abstain when no answer is possible",
-            "abstained_wrongly": "responses that abstain although an answer is possible",
+            "answered_supported": "share of responses that answer with support in the contexts",
+            "answered_unsupported": "share of responses that answer without support",
+            "abstained_rightly": "share of responses that abstain when no answer is possible",
+            "abstained_wrongly": "share of responses that abstain although an answer is possible",
         },
     )
     least = MappingProxyType({"level": 1})
@@ -137,5 +137,5 @@ class AbstentionRates(Metric):
         }  # fmt: skip
         if column in placed.columns and len(placed.columns) > 1:
             return self.without_value(record, placed.status, placed.reason, column=column, **common)
-        reason = (placed.reason or placed.columns[0].replace("_", ", ", 1)) if column == COLUMNS[0] else ""
+        reason = (placed.reason or placed.columns[0].replace("_", " ")) if column == COLUMNS[0] else ""
         return self.exact(record, float(column in placed.columns), column=column, reason=reason, **common)

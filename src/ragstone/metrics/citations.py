@@ -17,8 +17,8 @@ from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
 
 COLUMNS: Final = ("citation_precision", "citation_recall")
 TITLES: Final[Mapping[str, str]] = {
-    "citation_precision": "citations whose passage supports the sentence",
-    "citation_recall": "sentences supported by the passages they cite",
+    "citation_precision": "share of citations whose passage supports the sentence",
+    "citation_recall": "share of sentences supported by the passages they cite",
 }
 BY_CODE: Final = "record"
 """The judge's name in verdicts about nonexistent passages, which need no judge."""

@@ -30,12 +30,12 @@ from ragstone.types import RESPONSE, Importance, Passage, Record, Score, Status,
 
 COLUMNS: Final = ("all", "strict_all", "vital", "strict_vital", "weighted", "weighted_strict")
 TITLES: Final[Mapping[str, str]] = {
-    "strict_vital": "vital nuggets fully in the response",
-    "vital": "vital nuggets in the response; partial matches count half",
-    "strict_all": "nuggets fully in the response",
-    "all": "nuggets in the response; partial matches count half",
-    "weighted_strict": "nuggets fully in the response; okay ones count half",
-    "weighted": "nuggets in the response; okay ones and partial matches count half",
+    "strict_vital": "share of vital nuggets fully in the response",
+    "vital": "share of vital nuggets in the response; partial matches count half",
+    "strict_all": "share of nuggets fully in the response",
+    "all": "share of nuggets in the response; partial matches count half",
+    "weighted_strict": "share of nuggets fully in the response; okay ones count half",
+    "weighted": "share of nuggets in the response; okay ones and partial matches count half",
 }
 LEADING: Final = {"strict_vital": "vital nugget", "strict_all": "nugget"}
 """The columns that may be a run's headline, and what they count."""

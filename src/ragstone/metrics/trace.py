@@ -34,11 +34,11 @@ JUDGED: Final = ("adherence", "adherence_share", "average")
 COUNTS: Final = ("relevance", "relevance_share", "utilization", "utilization_share", "completeness")
 """Columns that count context sentences."""
 TITLES: Final[Mapping[str, str]] = {
-    "relevance": "relevant sentences of the contexts, relative to a fixed number",
-    "relevance_share": "sentences of the contexts that are relevant",
-    "utilization": "used sentences, relative to the relevant ones",
-    "utilization_share": "sentences of the contexts that are used",
-    "completeness": "relevant sentences that are used",
+    "relevance": "number of relevant context sentences, relative to a fixed number",
+    "relevance_share": "share of context sentences that are relevant",
+    "utilization": "number of used context sentences, relative to the relevant ones",
+    "utilization_share": "share of context sentences that are used",
+    "completeness": "share of relevant sentences that are used",
     "average": "mean of the four measures",
 }
 LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
@@ -81,8 +81,8 @@ class TraceMetric(Metric):
         labels={**SUPPORTED, "no": "not fully supported"},
         titles={
             **TITLES,
-            "adherence": "responses with every sentence supported",
-            "adherence_share": "sentences of a response that are supported",
+            "adherence": "share of responses with every sentence supported",
+            "adherence_share": "share of a response's sentences that are supported",
         },
         sentences={
             "adherence": Sentence(
@@ -96,8 +96,8 @@ class TraceMetric(Metric):
         labels=FOUND,
         titles={
             **TITLES,
-            "adherence": "responses with every sentence found in the contexts",
-            "adherence_share": "sentences of a response found in the contexts",
+            "adherence": "share of responses with every sentence found in the contexts",
+            "adherence_share": "share of a response's sentences found in the contexts",
         },
         sentences={
             "adherence": Sentence(
@@ -118,8 +118,8 @@ class TraceMetric(Metric):
             "average": ("average",),
         },
         ("normalised", "share"),
-        "normalised: relevance = relevant {length} / {normaliser}; utilization = used / relevant; completeness = "
-        "(relevant and used) / relevant; adherence = 1 only if every sentence is supported. share: fraction of all "
+        "normalised: relevance is relevant {length} / {normaliser}; utilization is used / relevant; completeness is "
+        "(relevant and used) / relevant; adherence is 100% only if every sentence is supported. share: fraction of all "
         "{length} that are relevant (relevance), used (utilization) or supported (adherence)",
         {
             "length": {

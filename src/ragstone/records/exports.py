@@ -58,7 +58,8 @@ class Export(Struct, frozen=True):
 
 
 _ROOT: Final = (
-    "question, response: root span, else the last LLM span; contexts: retriever spans, or rerankers after them"
+    "question and response: the root span, else the last LLM span; "
+    "contexts: the retriever spans, or rerankers after them"
 )
 EXPORTS: Final = (
     Export(
@@ -71,7 +72,7 @@ EXPORTS: Final = (
     Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
     Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
     Export(
-        "trulens", "TruLens records", "main_input, main_output; contexts: what retrieval calls or spans returned",
+        "trulens", "TruLens records", "main_input; main_output; contexts: the results of retrieval calls or spans",
         from_trulens.is_record, spans=from_trulens.spans,
     ),
     Export(
@@ -99,7 +100,7 @@ EXPORTS: Final = (
         from_evaluators.is_ragas, from_evaluators.ragas_row,
     ),
     Export(
-        "deepeval", "deepeval test cases", "input; actual_output; retrieval_context; context is gold, not evidence",
+        "deepeval", "deepeval test cases", "input; actual_output; retrieval_context; context is not read as evidence",
         from_evaluators.is_deepeval, from_evaluators.deepeval_row,
     ),
     Export(
@@ -107,7 +108,7 @@ EXPORTS: Final = (
         from_evaluators.is_ragbench, from_evaluators.ragbench_row,
     ),
     Export(
-        "chat", "Conversations", "last user turn; last assistant turn; contexts: tool messages after that user turn",
+        "chat", "Conversations", "the last user and assistant turns; contexts: the tool messages between them",
         from_chat.is_chat, from_chat.record_row,
     ),
 )  # fmt: skip

@@ -54,7 +54,10 @@ CELL_ENDINGS: Final = ("documents", "messages", "history", "nodes")
 SAID_GOLD: Final = (
     f"contexts: '{GOLD}' holds gold passages; kept as meta.{GOLD_KEPT}; the evidence is '{GOLD_BESIDE[0]}'"
 )
-NO_ID: Final = "no id: a hash of the whole record serves as the id, so runs with different responses cannot be paired"
+NO_ID: Final = (
+    "no id: records are identified by their content, so compare cannot pair a record whose response changes; "
+    "to name an id, add e.g. --field id=question"
+)
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 
 TARGETS: Final = "eval"

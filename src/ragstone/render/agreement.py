@@ -143,7 +143,7 @@ def _about(found: MetricAgreementDict, unit: str) -> str:
     parts = []
     if found["accuracy"] is not None and found["base_rate"] is not None:
         same, most = (percent(found[key], found["units"]) for key in ("accuracy", "base_rate"))
-        parts.append(f"Same label in {same} of cases; always giving the most frequent label would get {most}.")
+        parts.append(f"Same label in {same} of cases; always giving the most frequent label would be right in {most}.")
     if found["unjudged"]:
         parts.append(f"{plural(found['unjudged'], f'labelled {unit}')} without a verdict, left out.")
     return " ".join(parts)
@@ -155,7 +155,7 @@ def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None)
     if one is None:
         return MeanByPeople(metric, None, drawn, None, None, "", "", flat(found["withheld"]))
     value, low, high = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
-    called, share = "labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
+    called, share = "from labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
         f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
         f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'])})"

@@ -22,6 +22,7 @@ from ragstone.render.comparison import (
     interval_said,
     leading_of,
     left_out,
+    moved_title,
     notes,
     outcome_said,
     p_said,
@@ -143,18 +144,20 @@ def markdown(gate: CheckResult) -> bytes:
             for worst in decision.worst:
                 lines.append(f"- {_plain(worst.record)}: {_plain(record_said(worst))}")
                 for unit in worst.wanting:
-                    reason = f" ({_plain(unit.reason)})" if unit.reason else ""
+                    reason = f" \u2013 {_plain(unit.reason)}" if unit.reason else ""
                     lines.append(f"  - {_plain(unit.text)}{reason}")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
 def compared(found: Comparison) -> bytes:
-    """Return a comparison in Markdown: the headline, a row per metric, the findings, and caveats."""
+    """Return a comparison in Markdown: the headline, a row per metric, the findings, caveats, and changed records."""
     sides = [f"{side.name} ({side.label}, {side.records:,} records)" for side in (found.first, found.second)]
+    before, after = (side.label.removeprefix("the ") for side in (found.first, found.second))
+    leading = leading_of(found)
     lines = [
         "## Ragstone: comparison", "", " and ".join(map(_plain, sides)), "",
-        _plain(headline(found, leading_of(found))), "",
-        "| metric | first | second | points | 95% CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
+        _plain(headline(found, leading)), "",
+        f"| metric | {before} | {after} | points | 95% CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for one in found.metrics:
         pairs = one.paired.pairs if one.paired else 0
@@ -166,6 +169,11 @@ def compared(found: Comparison) -> bytes:
         lines.append(f"| {' | '.join(cells)} |")
     for told in ([*findings(found), *notes(found)], [*in_the_way(found), *left_out(found)]):
         lines += ["", *(f"- {_plain(line)}" for line in told)] if told else []
+    if leading is not None and leading.moved:
+        lines += ["", f"### {_plain(moved_title(leading))}", ""]
+        for moved in leading.moved:
+            ends = f"{percent(moved.first)} to {percent(moved.second)}"
+            lines.append(f"- {_plain(moved.record)}: {ends} ({100 * moved.difference:+.0f})")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 

@@ -9,10 +9,11 @@ from collections import Counter
 from typing import Final
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
-from ragstone.analysis.compare import NO_TEST, NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, points_apart, said
+from ragstone.analysis.compare import NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, Finding, points_apart, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
-from ragstone.render.text import NBSP, between, flat, number, percent, plural, shorten
+from ragstone.questions import TASKS
+from ragstone.render.text import NBSP, between, flat, number, percent, plural, short_id
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
@@ -51,7 +52,7 @@ def headline(found: Comparison, leading: Compared | None) -> str:
         return "No record has a value for the same metric in both runs."
     pairs = leading.paired
     counted = plural(pairs.pairs, "paired record")
-    if found.only_first and found.only_second:
+    if found.overlapping:
         counted = f"{number(pairs.pairs)} of {plural(max(found.first.records, found.second.records), 'record')} paired"
     if pairs.low is not None and pairs.high is not None:
         counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
@@ -103,12 +104,12 @@ def p_said(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def findings(found: Comparison) -> list[str]:
+def findings(found: Comparison, only: Finding | None = None) -> list[str]:
     """Describe which metrics differ and which do not, with the smallest difference that could be detected."""
     titles: dict[str, list[Compared]] = {}
-    for one in sorted(found.metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
-        needed = one.needed if one.tested else f"{NO_TEST}; {one.needed}"
-        title = _FOUND[one.finding].format(label=found.second.label, needed=needed)
+    metrics = [one for one in found.metrics if only in (None, one.finding)]
+    for one in sorted(metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
+        title = _FOUND[one.finding].format(label=found.second.label, needed=one.needed)
         titles.setdefault(f"{title}{one.aside}", []).append(one)
     lines = []
     for title, ones in titles.items():
@@ -119,6 +120,11 @@ def findings(found: Comparison) -> list[str]:
     return lines
 
 
+def moved_title(one: Compared) -> str:
+    """Return the title above a metric's changed records."""
+    return f"Largest changes in {one.metric} (points)"
+
+
 def in_the_way(found: Comparison) -> list[str]:
     """List caveats of a comparison: other judges, prompts or parameters, an early end, unjudged units."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
@@ -127,7 +133,8 @@ def in_the_way(found: Comparison) -> list[str]:
         for differing in one.signatures:
             parts.setdefault((differing.part, differing.first, differing.second), []).append(one.metric)
     for (part, ours, theirs), names in parts.items():
-        what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {flat(part)}"
+        of = f"the judge or prompt for {part}" if part in TASKS else flat(part)
+        what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {of}"
         lines.append(f"{what} changed from {flat(ours) or 'the default'} to {flat(theirs) or 'the default'}.")
     if any(not one.same_ruler for one in found.metrics):
         lines.append("These settings, not the system, may explain part of the difference.")
@@ -160,10 +167,10 @@ def left_out(found: Comparison) -> list[str]:
     lines = []
     for side, ids in ((found.first, found.only_first), (found.second, found.only_second)):
         if ids:
-            named = ", ".join(shorten(flat(one), 40) for one in ids[:IDS])
+            named = ", ".join(short_id(one) for one in ids[:IDS])
             more = f" and {number(len(ids) - IDS)} more" if len(ids) > IDS else ""
             lines.append(f"{plural(len(ids), 'record')} only in {side.label}: {named}{more}.")
-    if found.only_first and found.only_second:
+    if found.overlapping:
         lines.append(f"To pair all records, {SAME_IDS}.")
     for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):
         if names:

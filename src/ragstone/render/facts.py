@@ -298,7 +298,7 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     of_response = [in_response(name) for name in summary["metrics"]]
     where = "the responses" if all(of_response) else "passages and responses" if any(of_response) else "the passages"
     named = quotes["named"]
-    said = f"{number(named)} given, {percent(quotes['verified'], named)} found in {where}"
+    said = f"{percent(quotes['verified'], named)} of {number(named)} were found in {where}"
     return f"{said}, {number(quotes['near'])} of them not word for word" if quotes["near"] else said
 
 
@@ -331,10 +331,10 @@ def cost_said(bill: Mapping[str, Any]) -> str:
     paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
     if not paid["calls"] and not lost:
         if bill.get("unseen"):
-            return "nothing: offline"
+            return "nothing (offline)"
         if bill["sent"] or bill["failed"]:
-            return "nothing: no call was answered"
-        return "free: every reply was in the store" if bill["replayed"] else "free: no call was needed"
+            return "nothing (no call was answered)"
+        return "free (every reply was in the store)" if bill["replayed"] else "free (no call was needed)"
     parts = [dollars(paid["dollars"])] if paid["calls"] else []
     if paid["input_tokens"] or paid["output_tokens"]:
         cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
@@ -385,12 +385,10 @@ def sureness(found: Mapping[str, Any]) -> str:
     """Return the accepted error rate and the scores at which each judge but the last decides within it."""
     parts = []
     for judge, band in zip(found["judges"], found["bands"], strict=False):
-        yes = "never yes" if band["above"] is None else f"yes at {band['above']:g} or more"
-        no = "never no" if band["below"] is None else f"no at {band['below']:g} or less"
-        nothing = band["above"] is None and band["below"] is None
-        where = "nothing" if nothing else f"{yes}, {no}"
-        parts.append(f"{called(judge)} decides {where}")
-    return f"accepted error rate {rate(found['error'])}: {'; '.join(parts)}"
+        ends = {"yes if its score is at least": band["above"], "no if it is at most": band["below"]}
+        said = [f"{answer} {score:g}" for answer, score in ends.items() if score is not None]
+        parts.append(f"{called(judge)} decides {', '.join(said) or 'nothing'}")
+    return f"at an accepted error rate of {rate(found['error'])}, {'; '.join(parts)}"
 
 
 def saved(found: Mapping[str, Any]) -> str:

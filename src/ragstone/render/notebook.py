@@ -18,8 +18,8 @@ from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in, pieces
 from ragstone.render.facts import RunFacts, cost_said
-from ragstone.render.text import between, clean, flat, percent, plural, shorten
-from ragstone.render.wording import ORDER, about_embedded, kind_of, place, why, word
+from ragstone.render.text import between, clean, flat, percent, plural, short_id, shorten
+from ragstone.render.wording import ORDER, in_words, kind_of, place, why, word
 
 MOST: Final = 20
 """Maximum number of units, and of passages, on the page of one record."""
@@ -66,18 +66,18 @@ def run_page(run: Run) -> str:
     if causes:
         parts.append(_section("Missing or partial scores", _table((), causes)))
     shown = [
-        (_right(percent(low.score["value"])), shorten(flat(low.result["id"]), 60), _quiet(low.shortfall))
+        (_right(percent(low.score["value"])), short_id(low.result["id"]), _quiet(low.shortfall))
         for low in told.lowest(WORST)
     ]
     if shown:
         parts.append(_section(f"Lowest {told.ranked}", _table((), shown)))
     ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]
-    if told.embedded:
-        ending.append(f"embedded {about_embedded(summary)}")
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
     parts += [Markup("<div>{}</div>").format(line) for one in told.agreement for line in one.lines]
-    parts.append(Markup('<div style="{}">{}</div>').format(_QUIET, dot.join(ending)))
+    parts += [
+        Markup('<div style="{}">{}</div>').format(_QUIET, line) for line in (dot.join(ending), told.embedded) if line
+    ]
     return _page(parts)
 
 
@@ -185,7 +185,7 @@ def _wanting(result: Result) -> Markup:
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
     """Return the verdict of each score on a text, and the text with its distinct reasons and first quotes."""
-    whys = dict.fromkeys(_short(why(verdict)) for _, _, verdict in entries)
+    whys = dict.fromkeys(_short(in_words(result, why(verdict))) for _, _, verdict in entries)
     quotes = dict.fromkeys(
         _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]
     )

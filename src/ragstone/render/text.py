@@ -13,6 +13,8 @@ from ragstone.stats.points import points
 
 NBSP: Final = "\u00a0"
 """Keeps a number and its unit together when lines are wrapped; printed as a plain space."""
+LONGEST_ID: Final = 40
+"""Maximum length of a record's id in a list, in terminal cells."""
 
 _LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS: Final = re.compile(
@@ -68,6 +70,11 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
         start -= 1
         used += cell_len(text[start])
     return shorten(text, room - used, "") + ellipsis + text[start:]
+
+
+def short_id(record: str, ellipsis: str = "…") -> str:
+    """Return a record's id on one line, at most ``LONGEST_ID`` cells long: the same on every screen."""
+    return middle(flat(record), LONGEST_ID, ellipsis)
 
 
 def paragraph(text: str, width: int) -> list[str]:

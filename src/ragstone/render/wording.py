@@ -25,7 +25,7 @@ _ALONE: Final = re.compile(
     rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:,cut=[\d.]+)?(?:\||$)"
 )
 """Matches a signature whose verdicts come from the embedded judge, without a panel, a cascade or human labels."""
-_COMPARES: Final = "compares words and numbers; not a language model"
+_COMPARES: Final = "compares words and numbers; it is not a language model"
 _SENTENCES: Final = re.compile(
     r"(?P<passage>passage \d+), sentence \d+(?:(?:, | and )(?P=passage), sentence \d+)+(?P<verb> says| has)?"
 )
@@ -251,16 +251,16 @@ def is_map(score: Mapping[str, Any]) -> bool:
 def place(result: Mapping[str, Any], score: str, quote: Mapping[str, Any]) -> str:
     """Return where a verdict's quote is: ``passage 2``, ``response``, or that it was not found."""
     ranks = {context["id"]: context["rank"] for context in result["contexts"]}
-    found = where(quote, ranks, "contexts", of_response=in_response(score))
-    return f"quoted, and {found}" if quote["start"] is None else found
+    found = where(quote, ranks, of_response=in_response(score))
+    return f"quote {found}" if quote["start"] is None else found
 
 
-def where(quote: Mapping[str, Any], ranks: Mapping[str, int], contexts: str, *, of_response: bool) -> str:
+def where(quote: Mapping[str, Any], ranks: Mapping[str, int], *, of_response: bool) -> str:
     """Return the text that contains a quote, or that it was not found there; ``ranks`` are those of the passages."""
     name = quote["passage"]
     other = RESPONSE if of_response else name if name in TEXTS and name not in ranks else ""
     if quote["start"] is None:
-        return f"not found in the {other or contexts}"
+        return f"not found in the {other or 'passages'}"
     return other or f"passage {ranks.get(name, name)}"
 
 
@@ -277,7 +277,7 @@ def embedded_among(judges: Sequence[str], summary: Mapping[str, Any]) -> str:
     """Return the reliability of the embedded judge, with its name if there are others; empty if it was not used."""
     if _EMBEDDED not in judges:
         return ""
-    return about_embedded(summary) if list(judges) == [_EMBEDDED] else f"{_EMBEDDED} {about_embedded(summary)}"
+    return f"{'It' if list(judges) == [_EMBEDDED] else 'The embedded judge'} {about_embedded(summary)}."
 
 
 def about_embedded(summary: Mapping[str, Any]) -> str:
@@ -297,5 +297,5 @@ def about_embedded(summary: Mapping[str, Any]) -> str:
         return _COMPARES
     return (
         f"{_COMPARES}. On {known.sets} human-labelled datasets, it ranks a supported claim above an unsupported one "
-        f"in {100 * known.auroc:.0f} of 100 pairs; counting shared words alone gets {100 * known.floor:.0f}"
+        f"in {100 * known.auroc:.0f} of 100 pairs; counting shared words does so in {100 * known.floor:.0f}"
     )

@@ -22,7 +22,7 @@ from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
 from ragstone.questions import history_of
-from ragstone.render.comparison import headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.comparison import findings, headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
@@ -81,7 +81,7 @@ def comparison_page(
         "leading": leading.metric if leading is not None else "",
         "warnings": in_the_way(found),
         "left_out": left_out(found),
-        "notes": [*_needed(found), *notes(found)],
+        "notes": [*findings(found, "too_few"), *notes(found)],
         "metrics": _metrics(found),
         "measures": measures(one.metric for one in found.metrics),
         "moved": moved,
@@ -105,12 +105,6 @@ def _side(side: Side, run: AnyRun) -> dict[str, Any]:
     }
 
 
-def _needed(found: Comparison) -> list[str]:
-    """Return how many records have to change for a test, for metrics with too few changes."""
-    few = dict.fromkeys(one.needed for one in found.metrics if one.finding == "too_few")
-    return [f"Of changed records, {words}." for words in few]
-
-
 def _metrics(found: Comparison) -> list[dict[str, Any]]:
     """Return the metrics of the comparison's JSON without what the page shows elsewhere, with differences also as text.
 
@@ -119,7 +113,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
     told = []
     for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
         if metric.finding == "too_few":
-            one["said"] = one["said"].replace(f"; {metric.needed}", "")
+            one["said"] = "too few records changed"  # a note says how many are needed
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]

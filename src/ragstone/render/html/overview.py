@@ -206,26 +206,26 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
     every = plural(records, "record")
     if head is None:
         return [_part(f"Nothing could be scored in {every}.")]
-    stands_on = every if head.scored == records else f"{number(head.scored)} of {every}"
+    counted = every if head.scored == records else f"{number(head.scored)} of {every}"
     value = f"{head.value} (95% CI {head.interval})" if head.interval else head.value
     parts = [
-        _part("On "),
-        _part(stands_on, sort="position"),
-        _part(", an average of " if head.sentence and head.sentence.averages else ", "),
+        *([_part("On average, ")] if head.sentence and head.sentence.averages else []),
         _part(value, sort=head.metric),
-        _part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'}; "),
+        _part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'} ("),
+        _part(counted, sort="position"),
+        _part("). "),
     ]
     if head.lower:
         parts += [
             _part(plural(head.lower, "response"), below=head.metric, sort=head.metric),
-            _part(f" {head.short}"),
+            _part(f" {head.short}."),
         ]
     else:
-        parts.append(_part(f"no response {head.short}"))
+        parts.append(_part(f"No response {head.short}."))
     if group is not None:
         parts += [
-            _part(f"; worst {group.field}: "),
+            _part(f" Lowest {group.field}: "),
             _part(group.value, field=group.field, value=group.value, sort=head.metric),
-            _part(f" ({percent(group.mean, group.count)}, n {number(group.count)})"),
+            _part(f" ({percent(group.mean, group.count)} over {plural(group.count, 'record')})."),
         ]
-    return [*parts, _part("."), *(_part(f" {doubt}") for doubt in doubts)]
+    return [*parts, *(_part(f" {doubt}") for doubt in doubts)]

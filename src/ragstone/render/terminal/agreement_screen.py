@@ -23,7 +23,7 @@ from ragstone.render.agreement import (
     wholes_said,
 )
 from ragstone.render.facts import handle, show_command
-from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section, told_rows
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
 from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
 from ragstone.render.wording import in_words
@@ -98,7 +98,7 @@ def _table(found: Agreement) -> RenderableType:
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
         items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
-        replace(items("kappa 95% CI", [ends_said(one.interval) if one else "" for one, _ in of], 2), short="95% CI"),
+        replace(items("kappa 95% CI", [ends_said(one.interval) if one else "" for one, _ in of], 2), short="kappa CI"),
         items("mean", raw, 5),
         items("corrected", corrected),
         items("95% CI", [_ends(mean) for _, mean in of]),
@@ -187,7 +187,7 @@ def _measures(items: LabelAgreement) -> str:
     parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {figure(matrix.macro_f1)}"]
     if len(items.labels) > 2:
         parts.append(f"kappa linear {figure(matrix.kappa('linear'))}, quadratic {figure(matrix.kappa('quadratic'))}")
-    parts.append(f"alpha {figure(items.alphas.nominal)}")
+    parts.append(f"Krippendorff's alpha {figure(items.alphas.nominal)}")
     if items.auroc is not None:
         parts.append(f"AUROC {figure(items.auroc)}")
     if items.calibration_error is not None:
@@ -246,7 +246,7 @@ def _annotators(found: Agreement) -> RenderableType | None:
         for pair in found.pairs
     ]
     lines += [
-        f"Alpha among {flat(found.labelled_by)}: {figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Krippendorff's alpha among {flat(found.labelled_by)}: {figure(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(
@@ -259,10 +259,10 @@ def _disagreements(found: Agreement, run: AnyRun, look: Look) -> RenderableType 
     blocks: list[RenderableType] = []
     for one in found.disagreements:
         mark = look.mark("apart")
-        blocks += beside(flat(one.record), one.metric, look, room)
+        blocks += beside(one.record, one.metric, look, room)
         result = run.find(one.record)
         because = f": {flat(in_words(result, one.reason) if result else one.reason)}" if one.reason else ""
-        said = f"{flat(found.labelled_by)} {_votes(one)}; judge {one.judge}{because}"
+        said = f"{flat(found.labelled_by)} said {_votes(one)}, the judge said {one.judge}{because}"
         blocks += unit_lines(mark, one.text, said, look, room)
     return section("Largest disagreements", indented(Group(*blocks))) if blocks else None
 
@@ -308,19 +308,15 @@ def _parsed(found: Agreement) -> RenderableType | None:
 
 def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
     """Return how many labels would halve each interval, and the command that shows the largest disagreement."""
-    rows: list[tuple[str, RenderableType]] = []
     means = [
         mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
     ]
     enough = ", ".join(f"{mean.score} {number(mean.more)}" for mean in means if mean.more)
-    wide = [mean.score for mean in means if not mean.more]
-    never = f"{', '.join(wide)} interval{'s' if len(wide) > 1 else ''}"
-    more = [
-        *([f"to halve each interval, label this many more records: {enough}"] if enough else []),
-        *([f"even labelling every record would not halve the width of the {never}"] if wide else []),
-    ]
-    if more:
-        rows.append(("Labels", Group(*(Prose(line) for line in more))))
+    wide = ", ".join(mean.score for mean in means if not mean.more)
+    more = [f"to halve each interval, label this many more records: {enough}"] if enough else []
+    if wide:
+        more.append(f"this run has too few records to halve the interval of {wide}; evaluate more, then label them")
+    rows = told_rows("Labels", more)
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]
         rows.append(("Next", Command(show_command(run, options, handle(first.record, first.position)))))

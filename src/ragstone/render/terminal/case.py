@@ -179,16 +179,19 @@ class _Drawing:
             if same and part.own is None:
                 yield from self.grounds.because(verdict)
                 continue
-            told = same and part.own is not None and _grounds(verdict) == _grounds(part.own)
-            if told and kind == part.kind:
+            told = part.own is not None and _grounds(verdict) == _grounds(part.own)
+            if same and told and kind == part.kind:
                 continue
-            words = f"{self.names['claims']}: the claim is {word(self.names['claims'], verdict)}"
-            text_ = self.grounds.aside(words) if same else Text(self.grounds.shown(claim))
             below = () if told else self.grounds.because(verdict)
-            yield marked([(self.look.mark(kind), Group(text_, *below))], margin=1)
+            if len(part.claims) > 1:
+                yield marked([(self.look.mark(kind), Group(Text(self.grounds.shown(claim)), *below))], margin=1)
+                continue
+            which = "the claim" if same else f"the claim \u201c{self.grounds.shown(claim, 1)}\u201d"
+            yield self.grounds.aside(f"{self.names['claims']}: {which} is {word(self.names['claims'], verdict)}")
+            yield from below
 
     def _traced(self, part: Marked) -> Iterable[RenderableType]:
-        """Yield the trace of a sentence, with its own sign if the sign in the margin is not the trace's."""
+        """Yield the trace of a sentence, with a sign only if it was segmented differently: one sign per text."""
         if self.map is None:
             return
         shown: Sequence[Mapping[str, Any]] = ()
@@ -199,9 +202,10 @@ class _Drawing:
             if part.own is None and same:
                 yield from self.map.under(resting, ())
                 continue
-            blocks = self.map.under(
-                resting, shown, named="trace" if same else f"trace of {self.map.names[resting.key]}"
-            )
+            if same:
+                yield from self.map.under(resting, shown, named="trace", beside=part.kind)
+                continue
+            blocks = self.map.under(resting, shown, named=f"trace of {self.map.names[resting.key]}")
             yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)
 
     def _asked(self) -> str:
@@ -212,7 +216,7 @@ class _Drawing:
         judge = "judge" if len(sentences) > 1 else "judges"
         parts = [f"{' and '.join(sentences)} {judge} sentences"] if sentences else []
         parts += [f"{claims} judges claims"] if claims else []
-        return f"({', '.join(parts)})" if parts else ""
+        return f"({'; '.join(parts)})" if parts else ""
 
     # ---- irrelevant claims
 
@@ -279,9 +283,9 @@ class _Drawing:
         if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
             facts.append(flat(band_text(self.result, detail["band"])))
         if detail.get("agreement") is not None:
-            facts.append(f"judges agree on {percent(detail['agreement'])}")
+            facts.append(f"judges agree in {percent(detail['agreement'])} of cases")
         if detail.get("spread"):
-            facts.append(f"spread {detail['spread']:g}")
+            facts.append(f"they differ by up to {detail['spread']:g}")
         return facts
 
     def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:

@@ -26,6 +26,7 @@ from ragstone.render.comparison import (
     interval_said,
     leading_of,
     left_out,
+    moved_title,
     notes,
     outcome_said,
     p_said,
@@ -167,7 +168,7 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
         values += f"; in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
-    return _records(f"Largest changes in {one.metric} (points)", grid(rows, "><"), signs, look) if rows else None
+    return _records(moved_title(one), grid(rows, "><"), signs, look) if rows else None
 
 
 def _side(metric: str, moved: Moved) -> int:

@@ -145,8 +145,8 @@ def _budget(estimate: Estimate) -> list[str]:
     if estimate.limits.cost is not None and estimate.total.dollars is None:
         return ["cannot be checked in dollars: a price is unknown"]
     words = {
-        None: "may be reached: the limit is between the low and the high end",
-        True: "enough, even at the high end",
+        None: "may be reached: the limit is within the range of the estimate",
+        True: "enough, even for the highest estimate",
         False: "will be reached before the run ends",
     }
     return [words[estimate.fits()]]

@@ -42,7 +42,7 @@ class Grounds(Struct, frozen=True):
 
         ``label`` is a prefix that says what the reason is about if that is unclear.
         """
-        who = f"{label}by {called(verdict['judge'])}" if verdict["judge"] in self.judges else ""
+        who = f"{label}judged by {called(verdict['judge'])}" if verdict["judge"] in self.judges else ""
         label = f"{who}: " if who else label
         if verdict.get("failure"):
             yield self.aside(f"{label}unjudged: {self.shown(verdict['failure'])}")
@@ -102,7 +102,7 @@ class Grounds(Struct, frozen=True):
 
     def _quote(self, quote: Mapping[str, Any], *, of_response: bool) -> Text:
         words = self.shown(quote["text"], 2)
-        place = where(quote, self.ranks, "context", of_response=of_response)
+        place = where(quote, self.ranks, of_response=of_response)
         if quote["start"] is None:
             return Text.assemble((f"{place} ", "partly"), f"“{words}”", overflow="fold")
         at = f"{place}, characters {quote['start']}\u2013{quote['end']}"
@@ -117,9 +117,9 @@ class Grounds(Struct, frozen=True):
         table.add_column(overflow="fold", ratio=5)
         for member in members:
             name = middle(flat(member["judge"]), 24, self.look.ellipsis)
-            raw = "-" if member["raw"] is None else f"{member['raw']:g}"
+            label = "-" if member["label"] is None else flat(member["label"]).replace("_", " ")
             said = f"failed: {member['failure']}" if member.get("failure") else member["reason"]
-            table.add_row(self.aside(name), Text(raw), self.aside(self.shown(said)))
+            table.add_row(self.aside(name), Text(label), self.aside(self.shown(said)))
         return table
 
 

@@ -27,12 +27,12 @@ from ragstone.render.terminal.screen import (
     page,
     section,
 )
-from ragstone.render.terminal.tables import GAP, Column, fitting, grid, table, used
+from ragstone.render.terminal.tables import GAP, Column, beside, fitting, grid, table, used
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
-    "calls: first attempts; whole: replies parsed in full; entries: usable units (a list or a trace counts as one); "
-    "left: units still missing after a repair call; by: parser"
+    "calls: first attempts; in full: replies parsed in full; entries: units parsed (a list or a trace counts as one); "
+    "unjudged: units still missing after a repair call"
 )
 READERS: Final = 16
 """Minimum width, in columns, of the readers; with less room they are listed below the table."""
@@ -84,12 +84,12 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
     """Return a row per step, style and format; on a narrow screen their names are stacked."""
     wide = look.width - 4
     names = [Column(title, [flat(group[title]) for group in groups]) for title in NAMES]
-    readers = Column("by", [_readers(group) for group in groups], drop=1, least=READERS, style="quiet")
+    readers = Column("parser", [_readers(group) for group in groups], drop=1, least=READERS, style="quiet")
     counts = [
         Column("calls", [number(group["calls"]) for group in groups], right=True, drop=2),
-        Column("whole", [percent(group["whole_share"], group["calls"]) for group in groups], right=True),
+        Column("in full", [percent(group["whole_share"], group["calls"]) for group in groups], right=True),
         Column("entries", [percent(group["read_share"], group["asked"]) for group in groups], right=True),
-        Column("left", [Text(number(left := group["unjudged"]), style="partly" if left else "quiet")
+        Column("unjudged", [Text(number(left := group["unjudged"]), style="partly" if left else "quiet")
                         for group in groups], right=True),
     ]  # fmt: skip
     if used(names) + GAP + used(counts) > wide:
@@ -97,8 +97,10 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
                    for step, style, form in zip(*(column.cells for column in names), strict=True)]  # fmt: skip
         names = [Column("step", stacked)]
     columns = fitting([*names, *counts, readers], wide, look)
-    without = [] if any(column.title == "by" for column in columns) else groups
-    below = [indented(Prose(f"{group['step']}: by {by}", "quiet")) for group in without if (by := _readers(group))]
+    without = [] if any(column.title == "parser" for column in columns) else groups
+    below = [
+        indented(Prose(f"{group['step']}: parsed by {by}", "quiet")) for group in without if (by := _readers(group))
+    ]
     return section(middle(flat(judge), wide, look.ellipsis), indented(table(columns)), *below)
 
 
@@ -150,8 +152,7 @@ def _repairs(group: Mapping[str, Any]) -> str:
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
     room = look.width - 6
     after = ", when asked again" if sample["repair"] else ""
-    told = f"  {flat(sample['status'])}{after}"
-    yield Text.assemble((middle(flat(sample["record"]), max(12, room - len(told)), look.ellipsis), "head"), told)
+    yield from beside(sample["record"], f"{flat(sample['status'])}{after}", look, room)
     reply = "the reply is no longer in the store"
     if sample["reply"] is not None:
         more = look.ellipsis if sample["characters"] > len(sample["reply"]) else ""

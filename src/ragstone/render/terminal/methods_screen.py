@@ -18,7 +18,7 @@ from ragstone.render.terminal.nuggets import facts_of, importance, nugget_table
 from ragstone.render.terminal.outcome import Place, facts_block, missing_block, title_line
 from ragstone.render.terminal.screen import Look, Page, Prose, indented, page, section
 from ragstone.render.terminal.tables import beside, grid, unit_lines
-from ragstone.render.text import flat, percent, plural
+from ragstone.render.text import percent, plural
 from ragstone.render.wording import kind_of, word
 from ragstone.stats.points import signed
 
@@ -90,7 +90,7 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
         result = run.find(f"#{gap.position}")
         if result is not None:
             told = f"{gap.aspect} {percent(gap.plain)}, with nuggets {percent(gap.nuggetized)}"
-            lines = [*beside(flat(result["id"]), told, look, room), *_worst_nugget(gap, result, look, room)]
+            lines = [*beside(result["id"], told, look, room), *_worst_nugget(gap, result, look, room)]
             rows.append((signed(gap.difference), Group(*lines)))
     return section("Largest differences", indented(grid(rows, "><")), note="points") if rows else None
 

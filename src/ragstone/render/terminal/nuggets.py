@@ -134,7 +134,7 @@ def bank_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType 
 
 def _counted(facts: Sequence[NuggetFact]) -> str:
     kinds = Counter(fact.unit.get("importance") or "of unknown importance" for fact in facts)
-    return f"{len(facts)}: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), reverse=True))
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), reverse=True))
 
 
 def _why_unknown(result: Mapping[str, Any], metrics: Sequence[str], grounds: Grounds) -> list[RenderableType]:

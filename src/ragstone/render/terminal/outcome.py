@@ -175,7 +175,7 @@ def _worst(told: RunFacts, look: Look, *, full: bool) -> RenderableType | None:
 
 
 def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
-    lines = beside(flat(low.result["id"]), low.shortfall, look, room)
+    lines = beside(low.result["id"], low.shortfall, look, room)
     for verdict, text in low.units if full else low.units[:1]:
         reason = in_words(low.result, why(verdict) or "")
         lines += unit_lines(look.mark(kind_of(verdict)), text, reason, look, room, full=full)
@@ -221,7 +221,7 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
-        others = f". To use a language model: {models}" if list(judges) == ["embedded"] else ""
+        others = f" To use a language model: {models}" if list(judges) == ["embedded"] else ""
         rows += told_rows("", [f"{embedded}{others}"], "quiet")
     return rows
 
@@ -237,11 +237,11 @@ def bill_rows(bill: Mapping[str, Any]) -> list[Row]:
 
 
 def _retries_said(bill: Mapping[str, Any]) -> str:
-    """Return ``HTTP 429 (13), HTTP 500 (11); 0.6 s wait each``: the causes of retries and the average wait."""
+    """Return ``HTTP 429 (13), HTTP 500 (11); average wait 0.6 s``: the causes of retries and the average wait."""
     causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
     said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
     waited = bill.get("waited_seconds")  # bills written by older versions lack this
-    return f"{said}; {duration(waited / bill['retried'])} wait each" if waited else said
+    return f"{said}; average wait {duration(waited / bill['retried'])}" if waited else said
 
 
 def _bill_notes(bill: Mapping[str, Any]) -> list[str]:

@@ -120,15 +120,16 @@ class SentenceMap:
     # ---- the response
 
     def under(
-        self, resting: TracedSentence, shown: Sequence[Mapping[str, Any]], *, named: str = ""
+        self, resting: TracedSentence, shown: Sequence[Mapping[str, Any]], *, named: str = "", beside: str = ""
     ) -> list[RenderableType]:
         """Show the evidence for a response sentence, and why it is not supported.
 
         ``shown`` are quotes already shown above, which are not repeated. ``named`` is a prefix that distinguishes it
-        from other verdicts.
+        from other verdicts; it includes the label if the sign ``beside`` it is of another kind.
         """
         verdict, grounds = resting.verdict, self.grounds
-        first = f"{named}: " if named else ""
+        apart = f", {word(self.metric, verdict)}" if beside not in ("", resting.kind) and not resting.special else ""
+        first = f"{named}{apart}: " if named else ""
         most = len(resting.support) if grounds.full else SUPPORTS_BESIDE if named else SUPPORTS
         blocks = list(self._rests_on(resting, first, shown, most))
         failure = flat(verdict.get("failure") or "")
@@ -140,12 +141,13 @@ class SentenceMap:
         if reason:
             blocks.append(grounds.aside(f"{lead}{grounds.shown(reason)}"))
         elif lead:
-            blocks.append(grounds.aside(f"{lead}{word(self.metric, verdict)}"))
+            blocks.append(grounds.aside(f"{named}: {word(self.metric, verdict)}"))
         return list(blocks)
 
     def _rests_on(
         self, resting: TracedSentence, first: str, shown: Sequence[Mapping[str, Any]], most: int
     ) -> Iterator[RenderableType]:
+        first += "based on " if first and resting.kind == "yes" and not resting.special else ""
         first += "" if resting.kind == "yes" else "partial evidence: "
         if resting.special:
             words = ", ".join(SPECIALS.get(special, special) for special in resting.special)
@@ -159,8 +161,7 @@ class SentenceMap:
         rest = [self._named(new[most:])] if new[most:] else []
         rest += [f"{self._named(old)} (quoted above)"] if old else []
         if rest:
-            lead = "and " if new else "based on " if first and resting.kind == "yes" else ""
-            yield self.grounds.aside(f"{first}{lead}{'; '.join(rest)}")
+            yield self.grounds.aside(f"{first}{'and ' if new else ''}{'; '.join(rest)}")
 
     def _named(self, keys: Iterable[str]) -> str:
         names = (self.names.get(key, key) for key in keys)

@@ -18,15 +18,13 @@ from rich.text import Text
 
 from ragstone.analysis.verdicts import Wanting
 from ragstone.render.terminal.screen import Look, Prose
-from ragstone.render.text import flat, middle, paragraph, shorten
+from ragstone.render.text import flat, middle, paragraph, short_id, shorten
 from ragstone.render.wording import in_words
 
 GAP = 2
 """Terminal cells between two columns."""
 SHORTEST = 8
 """Minimum number of terminal cells of a shortened text."""
-SHORTEST_ID = 16
-"""If fewer columns are left for a record's id, the text beside it moves to its own line."""
 
 
 class Column(Struct, frozen=True):
@@ -134,7 +132,7 @@ def record_lines(
     record: str, told: str, units: Sequence[Wanting], result: Mapping[str, Any] | None, look: Look, room: int
 ) -> Group:
     """Return a record's id with a few words, and the first of the ``units`` that lower its score in this result."""
-    lines = beside(flat(record), told, look, room)
+    lines = beside(record, told, look, room)
     for unit in units[:1]:
         reason = in_words(result, unit.reason) if result else unit.reason
         lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, reason, look, room)
@@ -159,12 +157,12 @@ def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
 
 
 def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
-    """Return a record's id with a few words beside it, or below it if too little of the id would be left."""
-    left = room - len(told) - GAP
-    if left >= min(SHORTEST_ID, cell_len(name)):
-        return [Text.assemble((middle(name, left, look.ellipsis), "head"), "  ", (told, "quiet"))]
+    """Return a record's id with a few words beside it, or below it if there is no room."""
+    shown = short_id(name, look.ellipsis)
+    if cell_len(shown) + GAP + len(told) <= room:
+        return [Text.assemble((shown, "head"), "  ", (told, "quiet"))]
     below = [Text(shorten(told, room, look.ellipsis), style="quiet")] if told else []
-    return [Text(middle(name, room, look.ellipsis), style="head"), *below]
+    return [Text(middle(shown, room, look.ellipsis), style="head"), *below]
 
 
 def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, full: bool = False) -> list[Text]:

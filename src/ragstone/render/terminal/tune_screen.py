@@ -22,6 +22,7 @@ from ragstone.render.text import dollars, flat, number, percent, plural, shorten
 
 SHOWN: Final = 12
 """Maximum number of combinations listed."""
+COUNTED: Final = "A unit without a parsed verdict counts as a disagreement. per 1,000: the cost of judging 1,000 units"
 LEAST: Final = 16
 """Minimum width, in columns, of a judge's name; other columns are dropped to keep it."""
 STYLE: Final = 12
@@ -67,7 +68,7 @@ def _noise(found: Tuning) -> Iterator[str]:
     """Yield whether the winner is significantly better and, if not, the cheapest of the equally good ones."""
     others, equal = len(found.tried) - 1, len(found.equals)
     if not equal:
-        yield f"Significantly better than {'the other' if others == 1 else f'all {others} others'}."
+        yield f"It is significantly better than {'the other' if others == 1 else f'all {others} others'}."
         return
     rest = (
         "the other"
@@ -76,7 +77,7 @@ def _noise(found: Tuning) -> Iterator[str]:
         if equal < others
         else f"any of {others} others"
     )
-    yield f"Not significantly different from {rest}."
+    yield f"It is not significantly different from {rest}."
     cheap = found.cheapest
     if dollars(cheap.cost) != dollars(found.winner.cost):  # it is also shown as cheaper
         yield (
@@ -112,11 +113,11 @@ def _legend(found: Tuning) -> Iterator[str]:
     if (more := len(found.tried) - SHOWN) > 0:
         yield f"{plural(more, 'more combination')}: add --json."
     if len(found.tried) == 1:
-        yield "A unit without a parsed verdict counts as a disagreement."
+        yield f"{COUNTED}."
         return
     yield (
         f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is measured on the other "
-        f"{number(found.halves[1])}. A unit without a parsed verdict counts as a disagreement."
+        f"{number(found.halves[1])}. {COUNTED}."
     )
     yield "= not significantly different from the first; < significantly worse (not adjusted for multiple comparisons)."
 
@@ -130,7 +131,7 @@ def _threshold(fit: FittedThreshold) -> RenderableType:
             kappa_said(kappa, interval)
             for kappa, interval in ((fit.kappa_before, fit.interval_before), (fit.kappa_after, fit.interval_after))
         ]
-        verdict = "no gain: keep it"
+        verdict = f"no gain, so keep {fit.before:g}"
         if fit.better:
             verdict = "a significant gain" if fit.shown else "not significant"
         way = "Lowering" if fit.after < fit.before else "Raising"

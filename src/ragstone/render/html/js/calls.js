@@ -65,8 +65,8 @@ function howRead(call) {
   const { read, asked, reader, status, repair } = call.reading;
   const what =
     status === 'ok'
-      ? `read as ${reader}, ${read} of ${asked}`
-      : `${status.replaceAll('_', ' ')}, ${read} of ${asked} read`;
+      ? `parsed as ${reader}: ${read} of ${asked}`
+      : `${status.replaceAll('_', ' ')}: ${read} of ${asked} parsed`;
   return repair ? `repair: ${what}` : what;
 }
 

@@ -162,7 +162,7 @@ function scoreLine(record, tabs) {
 /** @param {Case} record @param {Layer | undefined} layer */
 function layerChoice(record, layer) {
   if (!layer || !record.layers[0].marked) return null;
-  const said = (/** @type {Layer} */ one) => `${one.of} by ${spoken(one.metric)}`;
+  const said = (/** @type {Layer} */ one) => `${one.of} (${named(one.metric)})`;
   if (record.layers.length === 1) return el('span.soft', said(layer));
   return choice(
     'Underline',
@@ -269,7 +269,7 @@ function tabsView(tabs, chosen) {
 function aboutRecord(found) {
   const meta = Object.entries(found.meta || {});
   const rows = [
-    ['Place', `${count(found.position)} of ${count(first.records)}, ${found.where}`],
+    ['Record', `${count(found.position)} of ${count(first.records)}, ${found.where}`],
     ...(found.topic ? [['Topic', found.topic]] : []),
     ...(found.notes || []).map((/** @type {string} */ note) => ['Note', note]),
     ...meta.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),

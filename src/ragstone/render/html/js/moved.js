@@ -169,11 +169,11 @@ function responseOf(title, text, marks) {
  */
 function changesTable(one, metric) {
   const rest = [
-    one.more ? `${plural(one.more, 'more verdict')} that changed` : '',
-    one.same ? `${plural(one.same, 'verdict')} the same in both` : '',
+    one.more ? `${plural(one.more, 'more changed verdict')}` : '',
+    one.same ? `${plural(one.same, 'unchanged verdict')}` : '',
     ...first.sides.map((side, place) =>
       one.full[place]
-        ? `${plural(one.full[place], 'unit')} only in the ${sourceOf(metric)} of ${side.label}, with a full score`
+        ? `${plural(one.full[place], measureOf(metric).unit)} with a full score only in the ${sourceOf(metric)} of ${side.label}`
         : '',
     ),
   ].filter(Boolean);
@@ -223,7 +223,7 @@ function sideCell(side, place, one, metric) {
       { role: 'cell', class: 'soft' },
       label,
       one.responses.length === 1 && sourceOf(metric) === 'response'
-        ? 'not among its units'
+        ? `not among its ${measureOf(metric).unit}s`
         : `not in its ${sourceOf(metric)}`,
     );
   return el(

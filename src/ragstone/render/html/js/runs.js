@@ -91,7 +91,7 @@ function trendChart(runs, metric) {
     el('p.ends', el('span', `run ${points[0].run.run}`), el('span', `run ${last.run.run}`)),
     el(
       'p.coverage',
-      `${count(points.length)} runs with the same name (ignoring numbers at its end), input and signature${others ? `; ${plural(others, 'other')} not shown` : ''}`,
+      `${count(points.length)} runs with the same name (up to a number at its end), input and signature${others ? `; ${plural(others, 'other run')} not shown` : ''}`,
     ),
   );
 }

@@ -67,7 +67,7 @@ function unitRow(record, entries, columns, weighed, lights) {
       'td.words',
       foreign(record.textOf(unit)),
       unit.confidence !== undefined && unit.confidence < 1
-        ? el('span.note', `writer\u2019s confidence ${percent(unit.confidence)}`)
+        ? el('span.note', `extracted with confidence ${percent(unit.confidence)}`)
         : null,
     ),
     el(
@@ -95,11 +95,12 @@ function byPeople(record, entry) {
   });
 }
 
-/** The judge's raw score and probability. @param {any} verdict */
+/** The judge's raw score and probability, unless the value or the reason already gives it. @param {any} verdict */
 function scaled(verdict) {
   const parts = [];
-  if (verdict.raw !== undefined && verdict.raw !== null) parts.push(`raw score ${Number(verdict.raw.toFixed(2))}`);
-  if (verdict.probability !== undefined) parts.push(`probability ${percent(verdict.probability)}`);
+  if (typeof verdict.raw === 'number' && verdict.raw !== verdict.value) parts.push(`raw score ${Number(verdict.raw.toFixed(2))}`);
+  const probability = verdict.probability?.toFixed(2);
+  if (probability && !verdict.reason?.includes(probability)) parts.push(`probability ${probability}`);
   return parts.map((part) => el('span.soft.number', part));
 }
 
@@ -114,7 +115,7 @@ function whyOf(record, entry, several, lights) {
   const reason = entry.verdict.failure || entry.verdict.reason;
   const giver = entry.verdict.members?.find((/** @type {any} */ member) => member.reason === reason);
   const by = giver ? [foreign(shortJudges([giver.judge])[giver.judge]), ': '] : null; // a panel's reason is of one member
-  const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote));
+  const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote, entry.metric));
   const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
   if (!reason && !quotes.length && !special) return null;
   return el(
@@ -147,11 +148,12 @@ function reasoned(record, reason, lights) {
   return el('bdi', told);
 }
 
-/** @param {Case} record @param {Quote} quote */
-function quoteLine(record, quote) {
+/** @param {Case} record @param {Quote} quote @param {string} metric */
+function quoteLine(record, quote, metric) {
+  const nowhere = ['assign', 'rubric'].includes(measureOf(metric).task) ? 'not in the response' : 'in no passage';
   const place =
     quote.start === undefined
-      ? el('b.absent', quote.passage ? `not in ${record.called(quote.passage)}` : 'in no passage')
+      ? el('b.absent', quote.passage ? `not in ${record.called(quote.passage)}` : nowhere)
       : `${quote.verbatim ? '' : 'close match in '}${record.called(quote.passage)}`;
   return quoted(record.wordsOf(quote), place);
 }
@@ -199,7 +201,7 @@ function scoresTable(record, lights) {
           el(
             'td.why',
             score.reason ? el('p', foreign(score.reason)) : null,
-            alone.map((entry) => whyOf(record, entry, false, lights)),
+            alone.map((entry) => whyOf(record, { ...entry, metric: score.metric }, false, lights)),
             Object.values(score.detail?.steps || {}).map((steps) =>
               el(
                 'ol.note',
@@ -241,7 +243,7 @@ function standing(score) {
   if (detail.duplicates) facts.push(`${detail.duplicates} duplicate claims left out`);
   if (detail.shortcut) facts.push(`no judge call needed: ${score.verdicts[0].reason}`);
   if (detail.band) facts.push(detail.band);
-  if (typeof detail.agreement === 'number') facts.push(`judges agree on ${percent(detail.agreement)}`);
+  if (typeof detail.agreement === 'number') facts.push(`judges agree in ${percent(detail.agreement)} of cases`);
   if (score.repeats) facts.push(`asked ${score.repeats.values.length} times: ${times.join(', ')}`);
   return foreign(facts.join(' \u00b7 '));
 }
