@@ -2,10 +2,12 @@
 
 ``first`` and ``second`` were written by somebody who had not seen the judge: natural sentences of ten fields. ``first``
 was looked at while the judge was built, ``second`` was not. ``short`` holds single sentences as somebody types them to
-try a judge, most with two parallel clauses. ``claims`` are eight or ten claims about each passage, half of them true,
-by somebody who had not seen the judge; they were looked at once they had been measured. ``subjects`` are claims about
-passages with several subjects, written before the rule on them; four of its twelve fields were not looked at. The
-floors are what was measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
+try a judge, most with two parallel clauses. ``pairs`` say the same in other words, twenty of each of ten kinds; those
+with odd ids were looked at first, the others only once they had been measured. ``claims`` are eight or ten claims about
+each passage, half of them true, by somebody who had not seen the judge; they were looked at once they had been
+measured. ``subjects`` are claims about passages with several subjects, written before the rule on them; four of its
+twelve fields were not looked at. The floors are what was measured, rounded down. ``rules`` and ``reasons`` were written
+with the rules, all of them hold.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def measured(name: str) -> dict[str, Rates]:
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for twin in rows(name):
         pair = (accepted(twin["true"], twin["passage"]), not accepted(twin["false"], twin["passage"]))
-        found[GROUPS.get(twin["kind"], "facts") if twin["lang"] == "en" else "languages"].append(pair)
+        found[GROUPS.get(twin["kind"], "facts") if twin.get("lang", "en") == "en" else "languages"].append(pair)
     return {
         group: Rates(sum(a for a, _ in pairs) / len(pairs), sum(r for _, r in pairs) / len(pairs))
         for group, pairs in found.items()
@@ -71,18 +73,19 @@ GROUPS = {
 
 FLOORS = {
     "first": {
-        "facts": Rates(0.97, 0.84),
+        "facts": Rates(0.97, 0.87),
         "order": Rates(0.96, 0.58),
         "paraphrase": Rates(0.0, 0.96),
         "languages": Rates(0.93, 0.79),
     },
     "second": {
-        "facts": Rates(0.98, 0.76),
-        "order": Rates(0.0, 0.0),
+        "facts": Rates(0.98, 0.84),
+        "order": Rates(0.96, 0.5),
         "paraphrase": Rates(0.0, 0.92),
         "languages": Rates(0.0, 0.0),
     },
-    "short": {"short": Rates(0.94, 0.92)},
+    "short": {"short": Rates(0.97, 0.95)},
+    "pairs": {"facts": Rates(0.75, 0.65), "order": Rates(0.65, 0.45)},
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Final
 
 from ragstone.judges.embedded.alignment import Alignment, Clash
@@ -28,17 +27,17 @@ def addition(aligned: Alignment) -> Clash | None:
         return None
     grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
     strange = {i for i, grade in grades.items() if not grade and is_strange(aligned, i)}
-    added = [run for run in _phrases(aligned)[1:] if (own := grades.keys() & run) and own <= strange]
-    rest = grades.keys() - set(chain(*added))
+    phrases = [(run[0], [i for i in run if i in grades]) for run in _phrases(aligned)[1:]]
+    added = [(first, own) for first, own in phrases if own and strange.issuperset(own)]
+    rest = grades.keys() - {i for _, own in added for i in own}
     if not added or sum(aligned.weight[i] * (grades[i] - COVERED) for i in rest if not aligned.need_not(i)) < 0:
         return None
-    said = [
-        aligned.quote(own[0], own[-1])
-        for run in added
-        if (own := [i for i in run if i in grades])
-        and ((item := aligned.words[run[0]] in _JOINING or aligned.breaks(run[0])) or len(own) > 1)
-        and any(_is_telling(aligned, i, SPEAKING if len(own) > 2 else ITEM if item else RARE) for i in own)
-    ]
+    said = []
+    for first, own in added:
+        item = aligned.words[first] in _JOINING or aligned.breaks(first)
+        least = SPEAKING if len(own) > 2 else ITEM if item else RARE
+        if (item or len(own) > 1) and any(_is_telling(aligned, i, least) for i in own):
+            said.append(aligned.quote(own[0], own[-1]))
     return Clash("addition", shortened(", ".join(said))) if said else None
 
 
