@@ -169,8 +169,8 @@ function responseOf(title, text, marks) {
  */
 function changesTable(one, metric) {
   const rest = [
-    one.more ? `${plural(one.more, 'more changed verdict')}` : '',
-    one.same ? `${plural(one.same, 'unchanged verdict')}` : '',
+    one.more ? plural(one.more, 'more changed verdict') : '',
+    one.same ? plural(one.same, 'unchanged verdict') : '',
     ...first.sides.map((side, place) =>
       one.full[place]
         ? `${plural(one.full[place], measureOf(metric).unit)} with a full score only in the ${sourceOf(metric)} of ${side.label}`
