@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-21", "07cc6defe5ab")
+RULES = ("embedded-21", "fc473272a08d")
 """A version, and the digest of the code that it stands for."""
 
 
