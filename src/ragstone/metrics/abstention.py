@@ -33,7 +33,7 @@ class Placement(NamedTuple):
     detail: Mapping[str, Any] = NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AbstentionRates(Metric):
     """Four rates that add up to 1: supported and unsupported answers, correct and incorrect abstentions.
 

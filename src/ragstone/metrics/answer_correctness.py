@@ -28,7 +28,7 @@ POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|s�
 """The start of a terse text that affirms or denies the question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnswerCorrectness(ClaimMetric):
     """Precision is the mean value of the response's claims, judged against the reference; recall is the reverse.
 

@@ -12,7 +12,7 @@ from ragstone.questions import GRADE_0_3
 from ragstone.types import Record, Score, Span, Unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnswerRelevance(Metric):
     """The whole response is graded from 0 to 3. The score is the grade, divided by 3."""
 

@@ -41,7 +41,7 @@ HOW_TO_ADD: Final = "; to include it, add -m {}"
 """The end of a reason to leave out a metric that runs if it is named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Metric:
     """Base class of all metrics. Parameters are dataclass fields, so they can be overridden by name.
 
@@ -156,6 +156,9 @@ class Metric:
             if not unset and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most):
                 self.refuse(name, value, f"a number from 0 to {most:g}")
         self.check()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
 
     def check(self) -> None:
         """Validate the metric's own parameters; raise ConfigError if invalid. Subclasses may override it."""

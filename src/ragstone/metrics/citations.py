@@ -28,7 +28,7 @@ Pair = tuple[CitedSentence, Passage | str, Unit]
 """A citation: its sentence, its passage (or the mark if that does not exist), and its unit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Citations(Metric):
     """Precision is the mean over citations, recall the mean over sentences.
 

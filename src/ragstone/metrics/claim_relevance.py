@@ -10,7 +10,7 @@ from ragstone.metrics.claimset import ClaimMetric
 from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClaimRelevance(ClaimMetric):
     """The mean relevance of the response's claims to the question."""
 

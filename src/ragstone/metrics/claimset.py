@@ -47,7 +47,7 @@ class ClaimSet(Struct, frozen=True):
         return f"not all claims: {self.failure}" if self.failure else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ClaimMetric(Metric):
     """A metric that rates the claims of a response, or of the reference (``claims_of``).
 

@@ -10,7 +10,7 @@ from ragstone.metrics.claimset import ClaimMetric
 from ragstone.metrics.words import FOUND, GOOD_RETRIEVAL, labels, one_score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ContextRecall(ClaimMetric):
     """The mean support value of the reference's claims."""
 

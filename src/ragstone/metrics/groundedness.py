@@ -17,7 +17,7 @@ from ragstone.types import Record, Scale, Score
 SCALES: Final[Mapping[str, Scale]] = {"scale_0_3": GRADE_0_3, contradiction.MODE: SUPPORT_CONTRADICT}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Groundedness(Metric):
     """Each sentence is graded from 0 to 3 against the contexts. The score is the mean grade, divided by 3.
 

@@ -14,7 +14,7 @@ from ragstone.questions import SUPPORT_CONTRADICT
 from ragstone.types import Record, Scale, Score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Grounding(ClaimMetric):
     """The mean support value of the response's claims.
 

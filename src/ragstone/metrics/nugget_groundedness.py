@@ -8,7 +8,7 @@ from ragstone.metrics.nuggetset import NuggetMetric
 from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetGroundedness(NuggetMetric):
     """Each nugget of the response is graded from 0 to 3 against the contexts.
 

@@ -121,7 +121,7 @@ def _bound(
     return gained / total if total else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetRecall(BankMetric):
     """Share of a bank's nuggets that the response contains, in six columns.
 

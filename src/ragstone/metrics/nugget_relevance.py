@@ -8,7 +8,7 @@ from ragstone.metrics.nuggetset import NuggetMetric
 from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetRelevance(NuggetMetric):
     """Each nugget of the response is graded from 0 to 3 on how well it answers the question.
 

@@ -21,7 +21,7 @@ TITLES: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetSupport(Metric):
     """Each nugget is graded from 0 to 3 against each passage alone. The score is the mean best grade, divided by 3.
 

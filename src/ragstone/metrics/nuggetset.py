@@ -175,7 +175,7 @@ def _number(detail: object) -> float | None:
     return None if number is None or math.isnan(number) else number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weights them by importance.
 
@@ -233,7 +233,7 @@ def _is_weight(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BankMetric(Metric):
     """A metric that can create a bank from a record's contexts.
 
@@ -263,7 +263,7 @@ class BankMetric(Metric):
         return replace(found, units=_numbered(record, "bank", kept), left_out=left_out)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetBank(BankMetric):
     """The nuggets that a good answer should contain, according to the contexts; ``detail`` lists them.
 

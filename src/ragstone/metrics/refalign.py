@@ -32,7 +32,7 @@ def encoder(model: str) -> SentenceEncoder:
     return SentenceEncoder(locate(model, USER))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RefAlign(Metric):
     """Sentences of the two texts are matched one to one by cosine similarity.
 

@@ -22,7 +22,7 @@ MEASURES: Final[Mapping[str, Callable[[str, str], float | None]]] = MappingProxy
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RefMatch(Metric):
     """Overlap of words and characters with the reference, as chrF, BLEU, ROUGE and METEOR."""
 

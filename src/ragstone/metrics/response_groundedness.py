@@ -40,7 +40,7 @@ BANDS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResponseGroundedness(Metric):
     """The whole response is graded from 0 to 2 against all contexts. The score is the grade, divided by 2.
 

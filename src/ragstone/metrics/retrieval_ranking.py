@@ -45,7 +45,7 @@ def _gain(grades: Sequence[int]) -> float:
     return math.fsum(max(0, grade) / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RetrievalRanking(Metric):
     """Five measures of how well the record's contexts are ranked.
 

@@ -20,7 +20,7 @@ from ragstone.segment import language_of
 from ragstone.types import Record, Score, Status, Unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RubricMetric(Metric):
     """Each criterion has its own score: the value of the label that the judge chose.
 

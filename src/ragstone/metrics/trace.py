@@ -52,7 +52,7 @@ SENTENCES: Final = 100_000
 """Maximum number of context sentences; records with more are not judged, so that memory stays bounded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TraceMetric(Metric):
     """RAGBench's four measures in eight columns, from one call.
 

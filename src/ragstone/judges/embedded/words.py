@@ -80,16 +80,16 @@ def _pattern(word: str, run: str, language: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _words(language: str, ascii_only: bool) -> re.Pattern[str]:
+    """Return the pattern of words; the one for all scripts takes ten times as long to compile."""
+    if ascii_only:
+        return re.compile(_pattern(r"[^\W\d_][^\W_]*(?:'[^\W\d_]+)*", "", language), re.ASCII)
     word = (
         rf"[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:[{_MARKS}{_JOINERS}]+[^\W_{_UNSPACED}]*)*"
         rf"(?:['\u2019\u02bc]{_LETTERS})*"
     )
     run = rf"(?P<fraction>{FRACTION})|(?P<run>[{_UNSPACED}]+)|"
-    return (
-        re.compile(_pattern(r"[^\W\d_][^\W_]*(?:'[^\W\d_]+)*", "", language), re.ASCII),
-        re.compile(_pattern(word, run, language)),
-    )
+    return re.compile(_pattern(word, run, language))
 
 
 _JOINED: Final = str.maketrans(dict.fromkeys(_JOINERS))
@@ -185,7 +185,6 @@ class _Language(Struct, frozen=True):
     numbered: str
     times: str
     figures: Reading
-    patterns: tuple[re.Pattern[str], re.Pattern[str]]
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -237,7 +236,6 @@ def _language(code: str) -> _Language:
         numbered=stem("number"),
         times=stem("times"),
         figures=figures,
-        patterns=_patterns(code),
     )
 
 
@@ -331,7 +329,7 @@ def _tokens(text: str, language: str) -> list[Token]:
     new = tuple.__new__  # takes half the time of Token(...) and is used for nearly all tokens
     ticked = "`" in text
     last_end = 0
-    for found in code.patterns[not text.isascii()].finditer(text):
+    for found in _words(language, text.isascii()).finditer(text):
         kind = found.lastgroup
         start, end = found.span()
         if start < last_end:  # part of the preceding number
