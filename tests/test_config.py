@@ -523,12 +523,12 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = names()[1]
     assert (
         left_out["nugget_groundedness"]
-        == "about 4 calls per record (auto allows 2); to include it, add -m nugget_groundedness"
+        == "about 4 calls per record (more than 2); to include it, add -m nugget_groundedness"
     )
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
-    assert left_out["grounding"] == "about 2 calls per record (auto allows 1); to include it, add -m grounding"
+    assert left_out["grounding"] == "about 2 calls per record (more than 1); to include it, add -m grounding"
     assert names(metrics=["grounding"])[0] == ["grounding"]
 
 

@@ -65,7 +65,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     assert "…" not in table
     (titles,) = (line for line in table.splitlines() if " corrected " in line)
     assert titles.replace("kappa 95% CI", "").count("95% CI") == 1
-    assert ("Hidden at this width: columns units" in came.flat) == (width == 60)
+    assert ("Hidden at this width: the columns units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
     shown = done(*command)

@@ -103,7 +103,7 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
-    assert "Hidden at this width: column judge; --json shows all." in "\n".join(least)
+    assert "Hidden at this width: the column judge; --json shows all." in "\n".join(least)
     for judges, said in (
         (["openai:gpt-4o-mini"], "gpt-4o-mini"),
         (["ollama:qwen3:8b@localhost"], "qwen3:8b"),
@@ -416,11 +416,11 @@ def test_show_full_lists_every_record_to_check_with_all_its_claims() -> None:
 
 def test_a_word_that_was_not_found_is_shown_below_a_supported_claim() -> None:
     """The embedded judge accepts a claim without some of its words; whoever reads the record sees which."""
-    response = "Harissa is a Tunisian paste. It is made of red peppers, garlic, caraway and saffron."
+    response = "Harissa is a Tunisian paste. It is made of red peppers, garlic and fresh caraway."
     contexts = ["Harissa is a Tunisian paste. It is made of red peppers, garlic and caraway."]
     write("a.jsonl", {"id": "h", "question": "What is harissa?", "response": response, "contexts": contexts})
     for metric in ("grounding", "groundedness"):
         assert ragstone("run", "a.jsonl", "-m", metric, "-q").code == 0
         shown = ragstone("show", "last", "h").flat
         assert shown.count("found in passage 1") == 1
-        assert 'found in passage 1, apart from "saffron"' in shown
+        assert 'found in passage 1, apart from "fresh"' in shown

@@ -15,7 +15,7 @@ from ragstone.cli.output import answer
 from ragstone.errors import ConfigError
 
 cache = group(
-    "Count and delete stored calls.",
+    "Count or delete stored calls.",
     "ragstone cache info",
     "ragstone cache prune --older-than 30d --unused --dry-run",
     "ragstone cache clear --yes",

@@ -188,7 +188,7 @@ def left_out(found: Comparison) -> list[str]:
 def _lacking(one: Compared, found: Comparison) -> str:
     """Return ``1 of 22 records has no score in run 1 (empty)``; empty if every record has one."""
     if one.first.statuses == one.second.statuses and one.first.statuses:
-        return _have_no(found.shared, one.first, "both runs")
+        return _have_no(found.shared, one.first, "either run")
     halves = ((found.first.label, one.first), (found.second.label, one.second))
     return "; ".join(_have_no(half.records, half, run) for run, half in halves if half.records > half.scored)
 

@@ -121,7 +121,7 @@ def _limits(found: Agreement) -> Iterator[str]:
                 said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
                 why = f"{mean.reason[:1].upper()}{mean.reason[1:]}"
-                alone = f"the corrected mean and its interval come from the labels alone. {why}"
+                alone = f"*corrected* is the mean of the labels alone. {why}"
                 said.setdefault(alone, []).append(mean.score)
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"
@@ -315,7 +315,7 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> Rendera
     wide = ", ".join(mean.score for mean in means if not mean.more)
     more = [f"to halve each interval, label this many more records: {enough}"] if enough else []
     if wide:
-        more.append(f"this run has too few records to halve the interval of {wide}; evaluate more, then label them")
+        more.append(f"to halve the interval of {wide}, evaluate and label more records than this run has")
     rows = told_rows("Labels", more)
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]

@@ -97,7 +97,7 @@ class Fitted(Struct, frozen=True):
         yield table(kept, self.styles)
         if hidden:
             title = "columns" if len(hidden) > 1 else "column"
-            yield Prose(f"Hidden at this width: {title} {', '.join(hidden)}; --json shows all.", "quiet")
+            yield Prose(f"Hidden at this width: the {title} {', '.join(hidden)}; --json shows all.", "quiet")
 
 
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:

@@ -18,7 +18,7 @@ function runsTable() {
             [
               side.started === null ? '' : moment(side.started),
               plural(side.records, 'record'),
-              side.judge ? `judged by ${shortJudged(side.judge.split(', '))}` : '',
+              side.judge ? `judge: ${shortJudged(side.judge.split(', '))}` : '',
             ]
               .filter(Boolean)
               .join(' \u00b7 '),

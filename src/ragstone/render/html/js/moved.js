@@ -173,7 +173,7 @@ function changesTable(one, metric) {
     one.same ? plural(one.same, 'unchanged verdict') : '',
     ...first.sides.map((side, place) =>
       one.full[place]
-        ? `${plural(one.full[place], measureOf(metric).unit)} with a full score only in the ${sourceOf(metric)} of ${side.label}`
+        ? `${plural(one.full[place], measureOf(metric).unit)} with a full score, only in the ${sourceOf(metric)} of ${side.label}`
         : '',
     ),
   ].filter(Boolean);
