@@ -1,4 +1,4 @@
-"""Compute quantities from those of the evidence: differences, shares, totals, multiples.
+"""Compute quantities from those of the evidence, and check comparisons ("A is larger than B") against them.
 
 Few operations are tried, because among many numbers any value is the result of some operation.
 """
@@ -6,14 +6,16 @@ Few operations are tried, because among many numbers any value is the result of 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Final
 
-from ragstone.judges.embedded.parsed_statement import ParsedStatement
+from ragstone.judges.embedded.alignment import Alignment, Clash, Line
+from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import DAY, HEDGED, OPERANDS, TIMES, Quantity, money_dimensions
-from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites
-from ragstone.judges.embedded.words import stem_of
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set
+from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
 NIGHT: Final = 24 * 60  # minutes of a day, for times on two days: "from 22:40 to 01:10"
 FACTORS: Final = {
@@ -27,6 +29,11 @@ FACTORS: Final = {
 }
 _NOT_SCALED: Final = frozenset((TIMES, "percent", "points", "year", "decade", "date", "rank", "clock"))
 _OF_THEM: Final = frozenset(("them", "which", "whom"))
+REACH: Final = 5  # words before "than" where a number says how much more
+_NO_DEGREES: Final = frozenset(("other", "rather", "under", "over", "after", "never", "ever", "whether", "either"))
+_TIMES: Final = frozenset(("year", "date", "clock"))
+_AGE: Final = frozenset(("older", "earlier", "younger", "later", "newer"))
+_MONEY: Final = frozenset(("cheaper", "dearer", "costlier", "pricier"))
 
 
 def stepped(claim: Quantity, line: ParsedStatement, before: Sequence[Quantity], *, earlier: bool) -> bool:
@@ -124,3 +131,138 @@ def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Qua
                 if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else 0.006):
                     found |= {total, span}
     return found
+
+
+# ---- comparisons
+
+
+def measured(aligned: Alignment) -> Clash | bool:
+    """Compare the values that one passage gives for both sides: True if the comparison is right, False if unknown.
+
+    Each side must have exactly one value of a kind, and the statement must be a single clause.
+    """
+    sides = _sides(aligned) if aligned.language == LANGUAGE and not any((*aligned.clauses, *aligned.negated)) else None
+    if sides is None:
+        return False
+    at = aligned.words.index("than")
+    by = next(i for i in range(at - 1, -1, -1) if aligned.tokens[i].stem == sides[2])
+    word = aligned.words[by]
+    sign = (word in word_set("larger")) - (word in word_set("smaller"))  # 0: "faster" may be more or less
+    if any(at - REACH < one.at <= at + 1 and one.dimension not in _TIMES for one in aligned.quantities):
+        return False  # "20% more than", "more than half"
+    left, right = _told_apart(aligned, (sides[0] - sides[1]) & {*aligned.stems[:by]}, sides[1] - sides[0])
+    for passage in dict.fromkeys(line.passage for line in aligned.lines) if sign else ():
+        lines = sorted((line for line in aligned.lines if line.passage == passage), key=lambda line: line.sentence)
+        values = [held for held in _values(lines, left, right).values() if len(held[0]) == len(held[1]) == 1]
+        fitting = [(mine, theirs) for (mine,), (theirs,) in values if _fits(mine[1].dimension, word)]
+        if len(fitting) != 1:
+            continue
+        (line, one), (_, other) = fitting[0]
+        sign *= -1 if one.dimension == "year" and word in {"older", "younger"} else 1
+        if one.value == other.value:
+            return False
+        if (one.value - other.value) * sign > 0:
+            aligned.agreed.add(by)
+            return True
+        said = " and ".join(shortened(side.text[value.start : value.end]) for side, value in fitting[0])
+        says = aligned.quote(by, max(aligned.inside(at)))
+        return line.clash("comparison", says, said)._replace(same=True)
+    return False
+
+
+def _told_apart(aligned: Alignment, *sides: frozenset[str]) -> list[frozenset[str]]:
+    """Return the stems that tell the sides of a comparison apart: their names, else their numbers, else all words."""
+    for kind in (NAME, NUMBER):
+        of_kind = {token.stem for token in aligned.tokens if token.kind == kind}
+        if all(side & of_kind for side in sides):
+            return [side & of_kind for side in sides]
+    return [*sides]
+
+
+def _fits(kind: str, word: str) -> bool:
+    """Return whether values of a dimension can be compared by a word: years by "older", money by "cheaper"."""
+    if word in _AGE:
+        return kind in _TIMES or kind == "time"
+    return kind in money_dimensions() if word in _MONEY else kind not in _TIMES
+
+
+Held = list[tuple[Line, Quantity]]
+
+
+def _values(lines: Sequence[Line], left: frozenset[str], right: frozenset[str]) -> dict[str, tuple[Held, Held]]:
+    """Return the quantities of both sides, by dimension.
+
+    A quantity belongs to the side that was mentioned last, if it is the first of its kind since; in a sentence that
+    begins with one, to the next side. One without a unit has that of the quantity before: "330 km and 295".
+    """
+    found: dict[str, tuple[Held, Held]] = defaultdict(lambda: ([], []))
+    side, at, taken = -1, (-1, -1), set[tuple[tuple[int, int], str]]()
+    for n, line in enumerate(lines):
+        mentions = {i: int(token.stem in right) for i, token in enumerate(line.tokens) if token.stem in left | right}
+        values = [one for one in line.quantities if one.at not in mentions]
+        first = next((one.at for one in values if one.dimension not in _TIMES), len(line.tokens))
+        before = not mentions or min(mentions) < first
+        last: Quantity | None = None
+        for value in values:
+            near = [i for i in mentions if (i < value.at) == before]
+            if near:
+                at = n, max(near) if before else min(near)
+                side = mentions[at[1]]
+            elif not before:
+                side = -1
+            one = value
+            if last is not None and not (one.dimension or one.unit) and last.written:
+                one = one._replace(dimension=last.dimension, value=one.written * last.value / last.written)
+            last = one
+            if side >= 0 and (at, one.dimension) not in taken:
+                taken.add((at, one.dimension))
+                found[one.dimension][side].append((line, one))
+    return found
+
+
+def compared(aligned: Alignment) -> Clash | bool | None:
+    """Find a comparison that the evidence has reversed.
+
+    Returns True if both the things and the word are reversed: "A is faster than B", "B is slower than A".
+    """
+    own = _sides(aligned)
+    if own is None:
+        return _invented(aligned)
+    for line in aligned.carriers(3):
+        theirs = _sides(line)
+        if theirs is None or any(aligned.negated) or any(line.negated):
+            continue
+        left, right = own[0] - own[1] - theirs[0], own[1] - own[0] - theirs[1]
+        if not (left & (theirs[1] - theirs[0]) and right & (theirs[0] - theirs[1])):
+            continue
+        if own[2] == theirs[2]:
+            return aligned.whole("comparison", line)
+        if theirs[2] in opposites(own[2], aligned.language):
+            return True
+    return _invented(aligned)
+
+
+def _invented(aligned: Alignment) -> Clash | None:
+    """Find "faster than Ostra" where passages have the name but neither "fast" nor another comparison."""
+    at = aligned.words.index("than") if "than" in aligned.words[:-1] and aligned.language == LANGUAGE else 0
+    degrees = (i for i in range(at - 1, max(-1, at - 4), -1) if aligned.words[i].endswith("er"))
+    by = next((i for i in degrees if aligned.words[i] not in _NO_DEGREES), None) if at else None
+    if by is None or aligned.tokens[at + 1].kind != NAME or not aligned.is_known(aligned.stems[at + 1]):
+        return None
+    spoken = {aligned.stems[by], stem_of(aligned.words[by].removesuffix("er"), LANGUAGE)}
+    near = spoken.union(*((*likes(stem, LANGUAGE), *opposites(stem, LANGUAGE)) for stem in spoken))
+    if any(not near.isdisjoint(line.places) or "than" in line.words for line in aligned.lines):
+        return None
+    end = next(last for first, last in aligned.names if first <= at + 1 <= last)
+    return Clash("comparison", aligned.quote(by, end))
+
+
+def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:
+    at = side.words.index("than") if "than" in side.words[:-1] else 0
+    near = [i for i in range(at - 1, max(-1, at - 6), -1) if opposites(side.tokens[i].stem, LANGUAGE)]
+    by = next((i for i in near if side.words[i].endswith(("er", "ore", "ess", "orse"))), near[0] if near else None)
+    if by is None or side.tokens[at + 1].kind == NUMBER or side.words[at + 1] == "half":
+        return None
+    stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in function_stems(LANGUAGE)}
+    left = frozenset(stem for i, stem in stems.items() if i < at and i != by)
+    return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem

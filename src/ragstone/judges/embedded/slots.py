@@ -13,10 +13,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from ragstone.judges.embedded.additions import SPEAKING, addition
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
-from ragstone.judges.embedded.arithmetic import computed, multiplied, shifted, stepped
-from ragstone.judges.embedded.comparisons import compared, measured
+from ragstone.judges.embedded.arithmetic import compared, computed, measured, multiplied, shifted, stepped
 from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
 from ragstone.judges.embedded.contrasts import (
     crossed,
@@ -37,7 +35,7 @@ from ragstone.judges.embedded.quantities import (
     rivals,
 )
 from ragstone.judges.embedded.roles import misattributed, turned
-from ragstone.judges.embedded.substitutions import replaced
+from ragstone.judges.embedded.substitutions import SPEAKING, addition, replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
@@ -237,7 +235,8 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     for check in (_changed, _of_another, _for_another, _at_another_rate, _counts_another):
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
-    counted = one.dimension == "" != one.unit == theirs.unit
+    bare = not one.unit and not _of_name(best[1], theirs)
+    counted = one.dimension == "" and one.unit == theirs.unit and not bare
     if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
         return None  # "8 new cases", evidence: "12 fever cases, including 8 new cases"; "a month"
     others = [mine for mine in own if mine is not one and mine.dimension != RANK and not _of_name(aligned, mine)]

@@ -1,14 +1,13 @@
-"""Find a name, agent, rank or ending that differs from that of the evidence."""
+"""Find a name, agent, rank or ending that differs from that of the evidence, and phrases that it does not have."""
 
 from __future__ import annotations
 
-from ragstone.judges.embedded.additions import SPEAKING, is_strange
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
-from ragstone.judges.embedded.naming import place_of
-from ragstone.judges.embedded.parsed_statement import ParsedStatement
+from ragstone.judges.embedded.naming import BEGUN, place_of
+from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, pronouns
 
 CLEAR = 0.7  # minimum similarity of a synonym in the evidence for a word to be known
 ALIKE = 5  # first letters shared by related words: "Europe", "European"
@@ -16,6 +15,10 @@ LISTED = 3  # maximum distance of words in one list
 SWAPPED = 3  # maximum words around the one in which a statement differs, including it
 KEPT = 0.5  # minimum share of the rest of that statement
 REACH = 4  # words before a name searched for its verb: "flows into the North Sea"
+COVERED = 0.7  # minimum share found of the rest of a statement, of which a phrase counts as added
+SPEAKING = 3.5  # minimum weight of a word that is meaningful by itself
+RARE = 5.0  # ... that makes a phrase of one or two words an addition
+ITEM = 4.5  # ... that makes an item of a list one
 _AND = frozenset(("and", "or"))
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -49,8 +52,8 @@ def _swapped(aligned: Alignment, line: Line) -> Clash | None:
     first = next(n for n in range(len(own), -1, -1) if place_of(theirs, own[:n]) >= 0)
     begin = place_of(theirs, own[:first]) + first
     last = next(n for n in range(first, len(own) + 1) if place_of(theirs, own[n:], begin) >= 0)
-    end = place_of(theirs, own[last:], begin)
-    if not first or last == len(own) or max(last - first, end - begin) > SWAPPED:
+    end = place_of(theirs, own[last:], begin) if last < len(own) else len(theirs)
+    if not first or max(last - first, end - begin) > SWAPPED:
         return None
     function = function_stems(LANGUAGE)
     said, has = (
@@ -71,7 +74,9 @@ def _swapped(aligned: Alignment, line: Line) -> Clash | None:
 
 def _is_noun(aligned: Alignment, i: int) -> bool:
     """Return whether a word that no passage has is a noun or adjective, as far as a list of verbs tells."""
-    telling = aligned.weight.get(i, 0.0) >= SPEAKING and aligned.tokens[i].kind not in {NUMBER, NEGATION}
+    capital = i > 0 and aligned.text[aligned.tokens[i].start].isupper()  # "on the Team plan"
+    telling = capital or aligned.weight.get(i, 0.0) >= SPEAKING
+    telling = telling and aligned.tokens[i].kind not in {NUMBER, NEGATION} and i in aligned.weight
     telling = telling and aligned.words[i] not in word_set("framing")
     done = aligned.word(i - 1) == "to" or aligned.words[i] in verbs("sure third past") or verbal(aligned.stems[i])
     return telling and not done and is_strange(aligned, i)
@@ -243,3 +248,56 @@ def _ranked(aligned: Alignment) -> bool:
 
 def _one_of(side: ParsedStatement, place: int) -> bool:
     return not {"one", "some", "among"}.isdisjoint(side.words[max(0, place - 3) : place])
+
+
+# ---- additions
+
+
+def addition(aligned: Alignment) -> Clash | None:
+    """Find a phrase of the statement with no match in the passages, if they have nearly all the rest.
+
+    Phrases begin at prepositions, relative pronouns, conjunctions and punctuation. The first one is the subject, which
+    may be named differently. A phrase of one word counts only as an item of a list; elsewhere it may be a paraphrase.
+    """
+    if aligned.language != LANGUAGE:
+        return None
+    grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
+    strange = {i for i, grade in grades.items() if not grade and is_strange(aligned, i)}
+    phrases = [(run[0], [i for i in run if i in grades]) for run in _phrases(aligned)[1:]]
+    added = [(first, own) for first, own in phrases if own and strange.issuperset(own)]
+    rest = grades.keys() - {i for _, own in added for i in own}
+    if not added or sum(aligned.weight[i] * (grades[i] - COVERED) for i in rest if not aligned.need_not(i)) < 0:
+        return None
+    said = []
+    for first, own in added:
+        item = aligned.words[first] in _AND or aligned.breaks(first)
+        least = SPEAKING if len(own) > 2 else ITEM if item else RARE
+        if (item or len(own) > 1) and any(_is_telling(aligned, i, least) for i in own):
+            said.append(aligned.quote(own[0], own[-1]))
+    return Clash("addition", shortened(", ".join(said))) if said else None
+
+
+def _is_telling(aligned: Alignment, i: int, least: float) -> bool:
+    """Return whether a word is rare and no name, verb or adverb, nor one that introduces what passages say."""
+    word, rare = aligned.words[i], aligned.weight[i] >= least and aligned.tokens[i].kind == WORD
+    done = verbal(aligned.stems[i]) or aligned.word(i - 1) in pronouns(LANGUAGE)
+    return rare and not (done or word.endswith("ly") or word in word_set("framing"))
+
+
+def _phrases(aligned: Alignment) -> list[list[int]]:
+    """Split a statement before prepositions (except "of"), conjunctions and punctuation."""
+    found: list[list[int]] = []
+    for i, word in enumerate(aligned.words):
+        if not found or word in word_set("opening") or word in word_set("breaks") or aligned.breaks(i):
+            found.append([])
+        found[-1].append(i)
+    return found
+
+
+def is_strange(aligned: Alignment, i: int) -> bool:
+    """Return whether the passages do not have a word, and the compared sentences none that begins like it."""
+    stem = aligned.stems[i]
+    if i in aligned.agreed or aligned.is_known(stem):
+        return False
+    start = stem[: max(BEGUN, len(stem) - 2)]
+    return len(stem) <= BEGUN or not any(one.startswith(start) for line in aligned.lines for one in line.places)
