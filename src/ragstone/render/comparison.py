@@ -182,7 +182,7 @@ def left_out(found: Comparison) -> list[str]:
                 lines.append(f"{one.metric}: {plural(one.unmatched, 'nugget')} in one bank only, or unjudged.")
         elif told := _lacking(one, found):
             lacking.setdefault(told, []).append(one.metric)
-    return [*lines, *(f"{told} for {', '.join(folded(names))}." for told, names in lacking.items())]
+    return [*lines, *(f"{', '.join(folded(names))}: {told}." for told, names in lacking.items())]
 
 
 def _lacking(one: Compared, found: Comparison) -> str:
