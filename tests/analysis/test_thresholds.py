@@ -75,6 +75,8 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
     assert check("after", max_drop={"m": 0}, baseline="before", undecided="pass").passed
+    came = CliRunner().invoke(app, ["check", "after/", "--max-drop", "m=0", "--baseline", "before", "--min", "m=1"])
+    assert "2 of 2 thresholds were not met, 1 of them undecided." in came.stdout
     assert drop_of(*BY_CHANCE, allowed=0.25).outcome == "passed"
     with pytest.raises(ConfigError, match="expected pass or fail"):
         check("after", max_drop={"m": 0}, baseline="before", undecided="maybe")  # type: ignore[arg-type]
