@@ -224,7 +224,7 @@ def worst_said(decision: Decision) -> str:
 
 
 def outcome_said(gate: CheckResult) -> str:
-    """Return ``1 of 3 thresholds was not met``; errors are counted separately, undecided ones as the check counts them."""
+    """Return ``1 of 3 thresholds was not met``; errors are counted separately from failures."""
     total = len(gate.decisions)
     found = Counter(decision.outcome for decision in gate.decisions)
     of = f"{total} thresholds"
