@@ -146,7 +146,7 @@ class SentenceMap:
             blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
         reason = in_words(self.result, verdict["reason"]) if grounds.full or resting.kind != "yes" else ""
         lead = "" if blocks else first
-        if reason and not grounds.full and _SENTENCE.sub("", reason) == in_words(self.result, told):
+        if reason and not (apart or grounds.full) and _SENTENCE.sub("", reason) == in_words(self.result, told):
             return blocks
         if reason:
             blocks.append(grounds.aside(f"{lead}{grounds.shown(reason)}"))
