@@ -82,6 +82,21 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
         check("after", max_drop={"m": 0}, baseline="before", undecided="maybe")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("before", "after", "lenient", "strict"), [
+    ([1] * 5, [0] * 5, 3, 3),
+    ([1] * 9, [0] * 4 + [1] * 5, 0, 1),
+    (*BY_CHANCE, 0, 1),
+    ([1, 0.9] * 6, [0] * 12, 1, 1),
+    ([1] * 9, [0.99] * 9, 0, 0),
+])  # fmt: skip
+def test_the_exit_code_of_a_drop(before: Sequence[float], after: Sequence[float], lenient: int, strict: int) -> None:
+    """As the guide lists them: too few pairs, too few changed, by chance, shown, and allowed."""
+    drop_of(before, after)
+    asked = ["check", "after/", "--max-drop", "m=0.02", "--baseline", "before"]
+    codes = [CliRunner().invoke(app, [*asked, "--undecided", then]).exit_code for then in ("pass", "fail")]
+    assert codes == [lenient, strict]
+
+
 def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:
     """The largest drop of a record decides, on the screen and in CI; a drop of just the limit passes."""
     results("before", [1, 1, 0.5, 0.5])
