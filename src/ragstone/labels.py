@@ -75,6 +75,11 @@ def worst(row: LabelRow) -> bool:
     return row.draw is not None and row.draw.mode == "worst"
 
 
+def textless(row: LabelRow) -> bool:
+    """Return whether the row names neither its text nor its response, so it also matches a changed response."""
+    return not (row.hash or row.response)
+
+
 def topic_unit(topic: str, text: str) -> str:
     """The unit of a nugget that is labelled for a topic as a whole, over all blocks of its answer."""
     return f"{topic}/topic/{text}"

@@ -19,6 +19,7 @@ from ragstone.errors import InputError
 from ragstone.labels import LabelRow, text_hash
 from ragstone.metrics import of_score
 from ragstone.questions import Question, Rate
+from ragstone.records.label_imports import import_labels
 from ragstone.render.agreement import wholes_said
 from ragstone.testing import ScriptedJudge
 
@@ -232,8 +233,15 @@ def test_labels_of_units_name_their_task_or_have_one_verdict(tmp_path: Path) -> 
     table.write_text("record,unit,label\nt1,t1/resp_s0,yes\nt1,t1/nothing/1,no\n", encoding="utf-8")
     assert labels(gold(table, run)) == {("t1/resp_s0", "trace"): "yes", ("t1/nothing/1", "unknown"): "no"}
     table.write_text("record,unit,label\nt1,t1/claim/1,yes\n", encoding="utf-8")
-    with pytest.raises(InputError, match="names no task, and t1/claim/1 has verdicts for relevance and support"):
+    with pytest.raises(
+        InputError, match="names no task, and t1/claim/1 has verdicts for relevance and support"
+    ) as told:
         gold(table, run)
+    assert told.value.hint == (
+        "add task to each label (a column or key), or to a whole file: ragstone label import FILE --task support -o "
+        "labels.jsonl"
+    )
+    assert labels(import_labels(table, "support").rows) == {("t1/claim/1", "support"): "yes"}
     tasks = {of_score(score["metric"]).task() for score in run["t1"]["scores"]}
     assert tasks == {"trace", "support", "relevance"}
 

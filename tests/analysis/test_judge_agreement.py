@@ -299,7 +299,8 @@ def test_agreement_by_a_field(compare: Any) -> None:
 
 
 def many(count: int, labelled: int, **more: Any) -> tuple[list[dict[str, Any]], list[LabelRow]]:
-    """Records with two claims; people call every third judged ``yes`` a ``no``."""
+    """Records with two claims; people call every third judged ``yes`` a ``no``, and their labels name the response."""
+    more = {"response": text_hash("One. Two."), **more}
     judged = [("yes", "no" if n % 4 else "yes") for n in range(count)]
     results = [one(f"r{n}", labels, position=n + 1) for n, labels in enumerate(judged)]
     gold = [each for n in range(labelled) for each in rows(f"r{n}", ("no" if n % 3 else "yes", judged[n][1]), **more)]
@@ -370,11 +371,16 @@ def test_a_worst_first_draw_enters_no_interval(compare: Any) -> None:
     assert (twice.worst, twice.means[0].labelled) == (0, 35), "what both drew is of the random one too"
 
 
-def test_labels_without_a_draw_are_taken_for_a_random_sample_and_that_is_said(compare: Any) -> None:
-    found = compare(*many(60, 40, draw=None))
+def test_labels_without_a_draw_are_taken_for_a_random_sample_and_labels_without_a_text_correct_no_gate(
+    compare: Any,
+) -> None:
+    found = compare(*many(60, 40, draw=None, response=""))
     assert found["grounding"].means[0].method == "ppi"
+    lacking = "some labels lack the labelled text (add text or response to each)"
+    kept = attached(found)["metrics"]["grounding"]
+    assert (kept["corrected"], kept["withheld"]) == (None, lacking), "no gate passes on labels for other texts"
     assert found.notes == (
-        "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed",
+        f"{lacking}; they are wrong if a response has changed, so --attach omits their corrected means",
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()

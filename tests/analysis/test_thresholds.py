@@ -75,9 +75,26 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
     assert check("after", max_drop={"m": 0}, baseline="before", undecided="pass").passed
+    came = CliRunner().invoke(app, ["check", "after/", "--max-drop", "m=0", "--baseline", "before", "--min", "m=1"])
+    assert "2 of 2 thresholds were not met, 1 of them undecided." in came.stdout
     assert drop_of(*BY_CHANCE, allowed=0.25).outcome == "passed"
     with pytest.raises(ConfigError, match="expected pass or fail"):
         check("after", max_drop={"m": 0}, baseline="before", undecided="maybe")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("before", "after", "lenient", "strict"), [
+    ([1] * 5, [0] * 5, 3, 3),
+    ([1] * 9, [0] * 4 + [1] * 5, 0, 1),
+    (*BY_CHANCE, 0, 1),
+    ([1, 0.9] * 6, [0] * 12, 1, 1),
+    ([1] * 9, [0.99] * 9, 0, 0),
+])  # fmt: skip
+def test_the_exit_code_of_a_drop(before: Sequence[float], after: Sequence[float], lenient: int, strict: int) -> None:
+    """As the guide lists them: too few pairs, too few changed, by chance, shown, and allowed."""
+    drop_of(before, after)
+    asked = ["check", "after/", "--max-drop", "m=0.02", "--baseline", "before"]
+    codes = [CliRunner().invoke(app, [*asked, "--undecided", then]).exit_code for then in ("pass", "fail")]
+    assert codes == [lenient, strict]
 
 
 def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:

@@ -51,8 +51,8 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     came = ragstone("agree", "last", labels("ana", "ben"), "--store", store, columns=width)
     assert (came.code, came.err) == (0, "")
     assert came.flat.startswith(
-        "Judge does not significantly agree with people: kappa .26 (95% CI .00–.67) on 16 claims from 5 records; "
-        "always answering 'yes' would be right 69% of the time. "
+        "Too few labels to tell if the judge agrees with people: kappa .26 (95% CI .00–.67) on 16 claims from 5 "
+        "records; always answering 'yes' would be right 69% of the time. "
     )
     for part in (
         "people in rows, judge in columns",

@@ -250,6 +250,10 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     assert re.search(r"below the baseline \(95% CI -[0-9.]+ to -[0-9.]+\) over 29 paired records", fell.flat)
     assert "100% to 0%" in fell.out
     assert "so it seems" in fell.out
+    drop = ("--min", "grounding=1", "--max-drop", "grounding=0.05", "--baseline", "main")
+    lowest, drops = in_store(runs, "check", "new", *drop).out.split("Largest drops")
+    repeated = {line for line in drops.splitlines() if line.startswith("    ✗")} & {*lowest.splitlines()}
+    assert ("✗" in lowest, "100% to 0%" in drops, repeated) == (True, True, set()), "a claim is listed once"
     allowed = in_store(runs, "check", "new", "--max-drop", "grounding=0.9", "--baseline", str(runs / "main"))
     assert allowed.code == 0
     assert "would be detected with 80% power" in allowed.flat

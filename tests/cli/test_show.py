@@ -39,6 +39,17 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
     assert "Legend: ✓ supported ~ partly supported ✗ not fully supported or not supported" in came.flat
 
 
+def test_a_reason_is_shown_once_for_a_sentence() -> None:
+    """Not again for its trace, where only the sentence of the passage is added; in full, it is."""
+    row = {"id": "a", "question": "How long?", "response": "Leave at least two hours between doses.",
+           "contexts": ["Take one tablet. Leave at least six hours between doses."]}  # fmt: skip
+    write("a.jsonl", row)
+    assert ragstone("run", "a.jsonl", "-m", "groundedness,trace", "-q").code == 0
+    brief, full = (ragstone("show", "last", "a", *flags).flat.partition(" Scores ")[0] for flags in ([], ["--full"]))
+    assert (brief.count("says two hours"), full.count("says two hours")) == (1, 2)
+    assert "trace: contradicted: says two hours; passage 1, sentence 2 says six hours" in full
+
+
 def test_full_leaves_nothing_out(weighed: Path) -> None:
     """Every word of every context is there, and what is supported has its evidence too."""
     brief = ragstone("show", "1", "kettle-descale", "--store", str(weighed))

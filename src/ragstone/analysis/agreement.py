@@ -35,7 +35,7 @@ from ragstone.analysis.ranking_agreement import (
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow
+from ragstone.labels import LabelRow, textless
 from ragstone.metrics import NotInstalled, instead_of, of_score
 from ragstone.result_types import AgreementDict, MetricAgreementDict
 from ragstone.stats.agreement import Matrix
@@ -44,6 +44,7 @@ from ragstone.types import TRIVIAL, Scale
 
 DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"
+TEXTLESS: Final = "some labels lack the labelled text (add text or response to each)"
 
 
 class AnnotatorPair(Struct, frozen=True):
@@ -100,10 +101,10 @@ class MetricAgreement(Struct, frozen=True):
     ``wholes`` covers whole responses, or nuggets over all blocks of a topic. The counts of units left out are
     ``unjudged``, ``ties`` among people, ``worst`` (from a worst-first draw) and ``trivial``, by who labelled them so.
     ``people_alphas`` is among people only, None for a single annotator. ``accuracy_lost`` is the loss of accuracy if
-    each unit without a verdict counts as an error. ``labelled_in_part`` counts records with labels for only some units;
-    ``unlike`` those whose score does not follow from the run's settings. ``systems`` ranks several systems by each
-    score. ``repeats`` has the means of each score in repeats; ``at_k`` compares their labels with people's, which
-    ``--repeat`` does not keep.
+    each unit without a verdict counts as an error. ``textless`` counts used labels that name neither text nor
+    response. ``labelled_in_part`` counts records with labels for only some units; ``unlike`` those whose score does not
+    follow from the run's settings. ``systems`` ranks several systems by each score. ``repeats`` has the means of each
+    score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep.
     """
 
     metric: str
@@ -120,6 +121,7 @@ class MetricAgreement(Struct, frozen=True):
     ties: int
     worst: int
     trivial: dict[str, int]
+    textless: int
     labelled_in_part: int
     unlike: int
     systems: tuple[RankingAgreement, ...]
@@ -153,7 +155,7 @@ class MetricAgreement(Struct, frozen=True):
             "groups": [{"group": one.group, **one.items.as_json()} for one in self.groups],
             "unjudged": self.unjudged, "accuracy_lost": rounded(self.accuracy_lost),
             "ties": self.ties, "worst": self.worst, "trivial": self.trivial,
-            "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
+            "textless": self.textless, "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
             **{name: rounded_in(getattr(self, name)) for name in ("means", "systems", "repeats", "at_k")},
         }  # fmt: skip
 
@@ -239,9 +241,10 @@ def agree(
     refused = _refused([one.gathered for repeats in systems for one in repeats])
     dropped = sum(one.count for one in gathered.refused.values()) - sum(one.count for one in refused)
     worst = [found for name, one in ranked for found in _disagreements(name, one)]
+    bare = Counter(row.task for row in rows if textless(row) and id(row) in gathered.joined)
     return Agreement(
         run.id, run.name, tuple(gold), len(rows) - dropped, len(gathered.joined),
-        tuple(_agreement(name, one, correction, systems) for name, one in ranked),
+        tuple(_agreement(name, one, correction, systems, bare[one.task]) for name, one in ranked),
         tuple(_annotators(rows)),
         tuple(pair for name, one in ranked for pair in _pairs(name, one)),
         tuple(nsmallest(disagreements, worst, key=lambda found: (-abs(found.gap), found.gap < 0, -found.surprise))),
@@ -290,7 +293,10 @@ def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
 
 
 def attached(found: Agreement) -> AgreementDict:
-    """Return what ``--attach`` saves with a run: the agreement and corrected mean of each score."""
+    """Return what ``--attach`` saves with a run: the agreement and corrected mean of each score.
+
+    Labels that do not name their text may be for other responses: they correct no mean that a gate could use.
+    """
     metrics: dict[str, MetricAgreementDict] = {}
     for one in found.metrics:
         items = one.leading
@@ -300,7 +306,8 @@ def attached(found: Agreement) -> AgreementDict:
                 "judge": one.judge, "labels": items.labels, "counts": items.matrix.counts, "units": items.matrix.n,
                 "records": items.records, "unjudged": one.unjudged, "accuracy": items.matrix.accuracy,
                 "base_rate": items.matrix.base_rate, "kappa": items.kappa, "interval": items.interval,
-                "corrected": mean.attached(), "withheld": mean.withheld,
+                "corrected": None if one.textless else mean.attached(),
+                "withheld": mean.withheld or (TEXTLESS if one.textless else ""),
             })  # fmt: skip
     return {
         "gold": list(found.gold), "annotators": [one.name for one in found.annotators if one.name],
@@ -312,7 +319,7 @@ def attached(found: Agreement) -> AgreementDict:
 
 
 def _agreement(
-    name: str, joined: Joined, correction: Method, systems: Sequence[Sequence[JoinedRun]]
+    name: str, joined: Joined, correction: Method, systems: Sequence[Sequence[JoinedRun]], bare: int
 ) -> MetricAgreement:
     scale = joined.scale
     assert scale is not None, "labels have joined"
@@ -339,7 +346,7 @@ def _agreement(
             "people": sum(unit.judged != TRIVIAL for unit in called),
             "judge": sum(unit.gold != TRIVIAL for unit in called),
         },
-        labelled_in_part=joined.part, unlike=joined.unlike,
+        textless=bare, labelled_in_part=joined.part, unlike=joined.unlike,
         systems=rankings(systems, name), repeats=repeated(systems[0], name),
         at_k=at_k(attempts_of(repeats)) if len(repeats) > 1 else (),
     )  # fmt: skip
@@ -401,8 +408,8 @@ def _scored(joined: Joined) -> int:
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
         yield "labels for changed texts are not used; if the rest are not a random sample of the run, label a new one"
-    if any(not (row.hash or row.response or row.draw) for row in rows):
-        yield "the labels do not say which text was labelled (text or hash); they are wrong if a response has changed"
+    if any(map(textless, rows)):
+        yield f"{TEXTLESS}; they are wrong if a response has changed, so --attach omits their corrected means"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:

@@ -172,7 +172,9 @@ def _row(where: str, draft: Mapping[str, Any], tasks: Iterable[str]) -> LabelRow
     known = [draft["task"]] if draft.get("task") else list(tasks)
     if len(known) > 1:
         raise InputError(
-            f"{where}: the label names no task, and {draft['unit']} has verdicts for {' and '.join(known)}"
+            f"{where}: the label names no task, and {draft['unit']} has verdicts for {' and '.join(known)}",
+            hint="add task to each label (a column or key), or to a whole file: ragstone label import FILE --task "
+            f"{known[-1]} -o labels.jsonl",
         )
     return row_from_json({**draft, "task": (known or ["unknown"])[0]}, where)
 

@@ -108,7 +108,7 @@ def check(
         undecided: The outcome if the drop exceeds the limit but its interval includes it: ``pass``
             (the default) or ``fail``.
         corrected: Compare the lower bound of each corrected mean's interval with ``min``, instead of the raw mean. It
-            is an error if no agreement is attached (``ragstone agree RUN labels.jsonl --attach``).
+            is an error if none is attached (``ragstone agree RUN labels.jsonl --attach``).
         store: The store of the runs; the configured one unless given.
         config: The configuration file. Default: ``ragstone.toml``.
 

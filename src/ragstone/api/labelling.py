@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import nullcontext
 from pathlib import Path
@@ -73,11 +74,12 @@ def label(
     return drawn
 
 
-def agree_command(run: AnyRun) -> str:
-    """Return the command that compares a run's judge with exported labels."""
+def agree_command(run: AnyRun, annotator: str = "") -> str:
+    """Return the command that compares a run's judge with the labels that an annotator exports (empty: any)."""
+    file = shlex.quote(LABELS.replace("NAME", re.sub(r"[^\w.-]+", "-", annotator) or "NAME"))  # as the page names it
     if isinstance(run, Run):
-        return f"ragstone agree {shlex.quote(run.called)} {LABELS} {run.elsewhere}".rstrip()
-    return f"ragstone agree {shlex.quote(str(run.path))} {LABELS}"
+        return f"ragstone agree {shlex.quote(run.called)} {file} {run.elsewhere}".rstrip()
+    return f"ragstone agree {shlex.quote(str(run.path))} {file}"
 
 
 def holder(run: AnyRun, metric: str | None) -> str:

@@ -84,7 +84,7 @@ def label_page(
             "records": len(drawn.records),
             "units": drawn.units,
             "minutes": drawn.minutes,
-            "next": agree_command(run),
+            "next": agree_command(run, annotator),
         }
     answer(told, lambda _: label_page_written(told, n, drawn.unit), as_json=as_json)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MEANS: Final = 3
 """Maximum number of means listed on a line; a metric may have many columns."""
+SUBSTANTIAL: Final = 0.6
+"""The kappa from which agreement is called substantial (Landis and Koch 1977)."""
 
 
 class MeanByPeople(Struct, frozen=True):
@@ -112,14 +114,22 @@ def agreement_said(people: str, unit: str, counted: str, kappa: float | None, in
     """Return ``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why the agreement is unknown.
 
     ``counted`` is the number of compared units with their name; empty if there are none. The judge agrees if the
-    interval is above 0; without an interval, it is not said whether it does.
+    interval is above 0; without an interval, it is not said whether it does. An interval from 0 or less to substantial
+    agreement comes from too few labels.
     """
     if not counted:
         return f"Agreement with {people} is unknown: no {unit} has both a label and a verdict"
     if kappa is None:
         return f"Agreement with {people} is unknown: only one label occurs on {counted}, so kappa is undefined"
-    agrees = "agrees with" if interval and interval[0] > 0 else "does not significantly agree with"
-    return f"Judge {agrees if interval else 'and'} {people}: kappa {kappa_said(kappa, interval)} on {counted}"
+    if not interval:
+        found = f"Judge and {people}"
+    elif interval[0] > 0:
+        found = f"Judge agrees with {people}"
+    elif interval[1] >= SUBSTANTIAL:
+        found = f"Too few labels to tell if the judge agrees with {people}"
+    else:
+        found = f"Judge does not significantly agree with {people}"
+    return f"{found}: kappa {kappa_said(kappa, interval)} on {counted}"
 
 
 def wholes_said(one: MetricAgreement) -> str:

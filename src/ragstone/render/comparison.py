@@ -232,9 +232,11 @@ def outcome_said(gate: CheckResult) -> str:
         return {1: "the threshold was met", 2: "both thresholds were met"}.get(total, f"all {of} were met")
     if found["failed"] == total:
         return {1: "the threshold was not met", 2: "neither threshold was met"}.get(total, f"none of the {of} was met")
-    then = "met" if gate.undecided == "pass" else "not met"
+    then, among = "met" if gate.undecided == "pass" else "not met", ""
+    if then == "not met" and found["failed"] and (undecided := found.pop("undecided", 0)):
+        among, found["failed"] = f", {undecided} of them undecided", found["failed"] + undecided
     told = [
-        (found["failed"], "was not met", "were not met"),
+        (found["failed"], "was not met", f"were not met{among}"),
         (found["undecided"], f"is undecided (counted as {then})", f"are undecided (counted as {then})"),
         (found["error"], "could not be decided", "could not be decided"),
     ]

@@ -195,15 +195,16 @@ class _Drawing:
         if self.map is None:
             return
         shown: Sequence[Mapping[str, Any]] = ()
+        told = ""
         if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged")):
-            shown = part.own["evidence"][: None if self.full else QUOTES]
+            shown, told = part.own["evidence"][: None if self.full else QUOTES], part.own["reason"]
         for resting in part.traced:
             same = (resting.start, resting.end) == (part.start, part.end)
             if part.own is None and same:
                 yield from self.map.under(resting, ())
                 continue
             if same:
-                yield from self.map.under(resting, shown, named="trace", beside=part.kind)
+                yield from self.map.under(resting, shown, named="trace", beside=part.kind, told=told)
                 continue
             blocks = self.map.under(resting, shown, named=f"trace of {self.map.names[resting.key]}")
             yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)

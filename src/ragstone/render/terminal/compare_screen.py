@@ -213,13 +213,14 @@ def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Pla
 def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """Return the whole screen of a check."""
     said = outcome_said(gate)
+    shown: set[tuple[str, str]] = set()
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
     if gate.baseline:
         title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
     return page(
         title,
         _decisions(gate),
-        *(_worst(decision, run, look) for decision in gate.decisions if decision.worst),
+        *(_worst(decision, run, look, shown) for decision in gate.decisions if decision.worst),
         Prose(f"{said[:1].upper()}{said[1:]}."),
         Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
         _next(gate, run, options),
@@ -245,9 +246,15 @@ def _decisions(gate: CheckResult) -> RenderableType:
     return grid(rows, "<~", first=wide)
 
 
-def _worst(decision: Decision, run: AnyRun, look: Look) -> RenderableType:
+def _worst(decision: Decision, run: AnyRun, look: Look, shown: set[tuple[str, str]]) -> RenderableType:
+    """Return the records behind a threshold, each with its worst unit unless that is already ``shown`` above."""
     room, metric = look.width - 4, decision.threshold.metric
-    found = [(worst, run.find(worst.record)) for worst in decision.worst]
-    blocks = [record_lines(one.record, record_said(one), one.wanting, result, look, room) for one, result in found]
-    signs = [sign for one, result in found if one.wanting for sign in _signs(metric, result, one.wanting)]
+    blocks: list[RenderableType] = []
+    signs: list[tuple[str, str]] = []
+    for one in decision.worst:
+        result = run.find(one.record)
+        units = [unit for unit in one.wanting[:1] if (one.record, unit.text) not in shown]
+        shown.update((one.record, unit.text) for unit in units)
+        blocks.append(record_lines(one.record, record_said(one), units, result, look, room))
+        signs += _signs(metric, result, units)
     return _records(worst_said(decision), Group(*blocks), signs, look)

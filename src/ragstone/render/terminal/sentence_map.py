@@ -6,6 +6,7 @@ only counted, with a sign for each. In full, every context sentence is shown wit
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -41,6 +42,7 @@ SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
 }
 """States of a context sentence: its sign, its ASCII sign, its style and its description."""
 
+_SENTENCE: Final = re.compile(r", sentence \d+")
 _MARKS: Final = {"relevant": "relevant", "utilized": "used"}
 """Labels of a context sentence in a result, and the words for them."""
 
@@ -120,12 +122,18 @@ class SentenceMap:
     # ---- the response
 
     def under(
-        self, resting: TracedSentence, shown: Sequence[Mapping[str, Any]], *, named: str = "", beside: str = ""
+        self,
+        resting: TracedSentence,
+        shown: Sequence[Mapping[str, Any]],
+        *,
+        named: str = "",
+        beside: str = "",
+        told: str = "",
     ) -> list[RenderableType]:
         """Show the evidence for a response sentence, and why it is not supported.
 
-        ``shown`` are quotes already shown above, which are not repeated. ``named`` is a prefix that distinguishes it
-        from other verdicts; it includes the label if the sign ``beside`` it is of another kind.
+        ``shown`` are quotes and ``told`` is a reason already shown above, which are not repeated. ``named`` is a prefix
+        that distinguishes it from other verdicts; it includes the label if the sign ``beside`` it is of another kind.
         """
         verdict, grounds = resting.verdict, self.grounds
         apart = f", {word(self.metric, verdict)}" if beside not in ("", resting.kind) and not resting.special else ""
@@ -138,6 +146,8 @@ class SentenceMap:
             blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
         reason = in_words(self.result, verdict["reason"]) if grounds.full or resting.kind != "yes" else ""
         lead = "" if blocks else first
+        if reason and not (apart or grounds.full) and _SENTENCE.sub("", reason) == in_words(self.result, told):
+            return blocks
         if reason:
             blocks.append(grounds.aside(f"{lead}{grounds.shown(reason)}"))
         elif lead:
