@@ -262,8 +262,8 @@ def test_validate_names_the_option_that_reads_all_records() -> None:
 
 def test_all_options_that_are_suggested_can_be_pasted() -> None:
     """In the next command of validate and in the error of run, quoted for the shell."""
-    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"body": "c"}]})
-    fields = "--field question=customer.said --field response=agent.said --field 'contexts=found_sources[].body'"
+    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"snippet": "c"}]})
+    fields = "--field question=customer.said --field response=agent.said --field 'contexts=found_sources[].snippet'"
     assert f"Next ragstone run log.jsonl {fields}" in ragstone("validate", "log.jsonl").flat.replace(" \\ ", " ")
     assert ragstone("run", "log.jsonl").err.endswith(f"ids of relevant passages; did you mean {fields}?\n")
     assert ragstone(*shlex.split(f"run log.jsonl -q {fields}")).code == 0

@@ -690,7 +690,8 @@ def test_a_near_miss_is_suggested() -> None:
         ({**qr, "docs_a": ["c"], "docs_b": ["c"]}, ""),
         ({**qr, "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
         ({**qr, "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}contexts=docs?"),
-        ({**qr, "kb_hits": [{"url": "u", "body": "long"}]}, f"{docs}'contexts=kb_hits[].body'?"),
+        ({**qr, "kb_hits": [{"url": "u", "snippet": "long"}]}, f"{docs}'contexts=kb_hits[].snippet'?"),
+        ({**qr, "kb_hits": [{"doc": "u", "snippet": "is long"}]}, f"{docs}'contexts=kb_hits[].snippet'?"),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
         ({**cr, "query_id": "7"}, topics),
         (cr, ""),
