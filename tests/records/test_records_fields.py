@@ -175,8 +175,9 @@ def test_passages_come_in_many_shapes() -> None:
 def test_a_name_next_to_a_text_is_not_a_passage(key: str) -> None:
     """A name in every passage; one-word texts next to titles, or in some passages only, are texts."""
     body, url = "Refunds take 30 days.", f"https://example.com/{'x' * 40}"
-    hit = {key: "billing", "body": body}
-    assert record_of({"id": "a", "contexts": [hit]}).contexts == (Passage("1", body, 1),)
+    for beside in ({"body": body}, {"metadata": {"text": body}}):
+        found = record_of({"id": "a", "contexts": [{key: "billing", **beside}]}).contexts
+        assert found == (Passage("1", body, 1),)
     with pytest.raises(RecordError, match=r"without a text; did you mean --field 'contexts=contexts\[\]\.snippet'\?"):
         record_of({"id": "a", "contexts": [{key: "billing", "snippet": body, "url": url}]})
     items = [{key: "Advertisement", "title": "How to cook rice"}, {key: body, "title": "Refunds"}]

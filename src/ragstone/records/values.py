@@ -179,11 +179,11 @@ def _naming(items: Sequence[Any]) -> tuple[str, ...]:
 
     def names(item: Mapping[str, Any], key: str) -> bool:
         value = item[key]
-        return (
-            isinstance(value, str)
-            and len(value.split(maxsplit=1)) == 1
-            and any(prose(entry) > len(value) for other, entry in item.items() if other not in (key, *PASSAGE_IDS))
-        )
+        if not isinstance(value, str) or len(value.split(maxsplit=1)) != 1:
+            return False
+        inner = [wrapped for name in WRAPPED if isinstance(wrapped := item.get(name), dict)]
+        beside = (pair for each in (item, *inner) for pair in each.items())
+        return any(prose(entry) > len(value) for other, entry in beside if other not in (key, *PASSAGE_IDS))
 
     objects = [item for item in items if isinstance(item, dict)]
     holders = {key: [item for item in objects if key in item] for key in TEXTS_OR_NAMES}
