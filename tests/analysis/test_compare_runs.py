@@ -206,13 +206,29 @@ def test_settings_that_no_signature_holds_are_warned_of(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_other_questions_under_one_id_and_runs_that_did_not_end_are_warned_of(tmp_path: Path) -> None:
+def test_other_inputs_under_one_id_and_runs_that_did_not_end_are_warned_of(tmp_path: Path) -> None:
+    """Other texts are other contexts, other ids of passages are not; then not all differences are the judges'."""
+    one = [{"id": "1", "rank": 1, "text": "one"}]
+    other, same = [{"id": "1", "rank": 1, "text": "two"}], [{"id": "x", "rank": 1, "text": "one"}]
+    before, after = (
+        [result(f"r{n}", n, [score("grounding", 0.5, signature=f"grounding|judge:{judge}")], contexts=contexts)
+         for n, contexts in enumerate(each, 1)]
+        for judge, each in (("a", (one, one, one)), ("b", (other, other, same)))
+    )  # fmt: skip
+    first, second = folder(tmp_path / "c", before), folder(tmp_path / "d", after)
+    found = compare(first, second)
+    assert (found.same_responses, found.other_contexts) == (3, 2)
+    assert found.warnings == ("2 of 3 paired records have different contexts in the second than in the first",)
+    found = compare(first, folder(tmp_path / "e", [*before[:2], after[2]]))
+    assert found.warnings == (
+        "the responses are the same in both: differences come from the judges, not from the system",
+    )
     first = folder(tmp_path / "a", [result("r1", 1, [score("grounding", 0.5)])])
     second = folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)], question="Else?")], status="stopped")
     found = compare(first, second)
     assert found.other_questions == 1
     assert "the second did not finish (stopped); it has 1 record" in found.warnings
-    assert "1 record has a different question in the second than in the first" in found.warnings
+    assert "1 of 1 paired record has a different question in the second than in the first" in found.warnings
 
 
 def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:

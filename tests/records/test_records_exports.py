@@ -690,7 +690,8 @@ def test_a_near_miss_is_suggested() -> None:
         ({**qr, "docs_a": ["c"], "docs_b": ["c"]}, ""),
         ({**qr, "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
         ({**qr, "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}contexts=docs?"),
-        ({**qr, "kb_hits": [{"url": "u", "body": "long"}]}, f"{docs}'contexts=kb_hits[].body'?"),
+        ({**qr, "kb_hits": [{"url": "u", "snippet": "long"}]}, f"{docs}'contexts=kb_hits[].snippet'?"),
+        ({**qr, "hits": [{"doc": "u", "url": "/long/url", "snip": "a text"}]}, f"{docs}'contexts=hits[].snip'?"),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
         ({**cr, "query_id": "7"}, topics),
         (cr, ""),
@@ -699,6 +700,9 @@ def test_a_near_miss_is_suggested() -> None:
         ({**cr, "userText": "t", "search_query": "q"}, f"{asked}search_query?"),
         ({**cr, "customer": {"said": "q", "name": "n"}}, f"{asked}customer.said?"),
         ({"contexts": ["c"], "question": "q", "bot": {"message": "r", "name": "n"}}, f"{said_by}bot.message?"),
+        ({"contexts": ["c"], "question": "q", "reply": {"model": "m 1", "text": "r"}}, f"{said_by}reply.text?"),
+        ({"contexts": ["c"], "question": "q", "reply": {"model": "m-1", "full": "It is."}}, f"{said_by}reply.full?"),
+        ({"contexts": ["c"], "question": "q", "reply": {"model": "m 1", "full": "It is."}}, ""),
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())

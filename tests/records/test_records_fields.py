@@ -171,6 +171,21 @@ def test_passages_come_in_many_shapes() -> None:
     assert record_of({"id": "a", "contexts": "[1] one"}).contexts == (Passage("1", "[1] one", 1),)
 
 
+@pytest.mark.parametrize("key", ["doc", "passage", "segment"])
+def test_a_name_next_to_a_text_is_not_a_passage(key: str) -> None:
+    """A name in every passage; one-word texts next to titles, or in some passages only, are texts."""
+    body, url = "Refunds take 30 days.", f"https://example.com/{'x' * 40}"
+    for beside in ({"body": body}, {"metadata": {"text": body}}):
+        found = record_of({"id": "a", "contexts": [{key: "billing", **beside}]}).contexts
+        assert found == (Passage("1", body, 1),)
+    with pytest.raises(RecordError, match=r"without a text; did you mean --field 'contexts=contexts\[\]\.snippet'\?"):
+        record_of({"id": "a", "contexts": [{key: "billing", "snippet": body, "url": url}]})
+    items = [{key: "Advertisement", "title": "How to cook rice"}, {key: body, "title": "Refunds"}]
+    for texts in (items, items[1:], [{key: "billing", "url": url}], [{key: "退款需要三十天。", "title": "T 1"}]):
+        found = record_of({"id": "a", "contexts": texts}).contexts
+        assert [passage.text for passage in found or ()] == [item[key] for item in texts]
+
+
 def test_sentences_of_a_passage_are_its_own_or_the_record_is_refused() -> None:
     """Labels name them by their places; white space is not what tells them apart."""
     text = "Steel is hard.\nIt  rusts."

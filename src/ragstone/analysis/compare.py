@@ -140,9 +140,9 @@ class Comparison(Struct, frozen=True):
 
     ``shared`` is the number of records in both; ``only_first`` and ``only_second`` are the ids of the rest. ``groups``
     is the number of clusters by the field ``by``, None if records are not grouped; ``ungrouped`` records lack the
-    field. Of the shared records, ``same_responses`` have the same response in both and ``other_questions`` a different
-    question under the same id. ``metrics_first`` and ``metrics_second`` are in one run only. ``warnings`` are sentences
-    on the limits of the comparison.
+    field. Of the shared records, ``same_responses`` have the same response in both, ``other_questions`` a different
+    question and ``other_contexts`` different contexts under the same id. ``metrics_first`` and ``metrics_second`` are
+    in one run only. ``warnings`` are sentences on the limits of the comparison.
     """
 
     first: Side
@@ -159,6 +159,7 @@ class Comparison(Struct, frozen=True):
     tests: int
     same_responses: int
     other_questions: int
+    other_contexts: int
     warnings: tuple[str, ...]
 
     @property
@@ -229,6 +230,7 @@ def compare(
         tests=sum(one.adjusted is not None for one in found),
         same_responses=shared.same_responses,
         other_questions=shared.other_questions,
+        other_contexts=shared.other_contexts,
         warnings=(),
     )
     return replace(comparison, warnings=tuple(_warnings(comparison, first.spec, second.spec)))
@@ -364,10 +366,12 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
             yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
         if part := part_said(spec.get("extent", {})):
             yield f"{side.label} covers only part of its input: {part}"
-    if found.other_questions:
-        have = f"{records_said(found.other_questions)} {'has' if found.other_questions == 1 else 'have'}"
-        yield f"{have} a different question in {found.second.label} than in {found.first.label}"
-    if found.same_responses == found.shared and any(not one.same_ruler for one in found.metrics):
+    for count, what in ((found.other_questions, "a different question"), (found.other_contexts, "different contexts")):
+        if count:
+            have = f"{count:,} of {records_said(found.shared, 'paired record')} {'has' if count == 1 else 'have'}"
+            yield f"{have} {what} in {found.second.label} than in {found.first.label}"
+    same = found.same_responses == found.shared and not found.other_contexts
+    if same and any(not one.same_ruler for one in found.metrics):
         yield "the responses are the same in both: differences come from the judges, not from the system"
     yield from _settings_differ(first, second)
 

@@ -77,7 +77,7 @@ class SharedRecords:
         wanted: Callable[[str], bool],
         moved: int,
     ) -> None:
-        self.records = self.ungrouped = self.same_responses = self.other_questions = 0
+        self.records = self.ungrouped = self.same_responses = self.other_questions = self.other_contexts = 0
         self.alone: tuple[list[str], list[str]] = [], []
         self.seen: tuple[dict[str, None], dict[str, None]] = {}, {}
         self.metrics: dict[str, Values] = {}
@@ -110,6 +110,7 @@ class SharedRecords:
         self.ungrouped += pair.first.group is None
         self.same_responses += pair.first.response == pair.second.response
         self.other_questions += pair.first.question != pair.second.question
+        self.other_contexts += pair.first.contexts != pair.second.contexts
         if pair.cluster is not None:
             self.clusters.add(pair.cluster)
         if pair.first.nuggets or pair.second.nuggets:

@@ -47,6 +47,7 @@ class RecordScores(Struct, frozen=True):
     group: str | None = None
     question: bytes = b""
     response: bytes = b""
+    contexts: bytes = b""
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
 
 
@@ -95,6 +96,7 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
                 grouped(result) if grouped else None,
                 _digest(result.get("question")),
                 _digest(result.get("response")),
+                _digest([passage["text"] for passage in result.get("contexts") or ()]),
                 dict(_nuggets(result)) or NOTHING,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:

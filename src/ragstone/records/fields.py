@@ -13,7 +13,7 @@ from msgspec import Struct
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt
-from ragstone.records.values import readable
+from ragstone.records.values import prose, readable
 from ragstone.types import NOTHING
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -200,7 +200,9 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
         for path, value in free.items()
         if isinstance(value, str) and not any(map({*_words(path)}.isdisjoint, (SPEAKERS[field], SAID)))
     ]
-    fitting = [path for path in lists if "[]" not in path and readable(named[path])] if lists else texts
+    fitting = (
+        [path for path in lists if "[]" not in path and readable(named[path])] if lists else _clearest(texts, free)
+    )
     if lists and not fitting:
         longest = {path.partition("[]")[0]: path for path in sorted(lists, key=lambda path: _length(named[path]))}
         fitting = [path for path in longest.values() if "[]" in path]
@@ -218,8 +220,15 @@ def list_of_records(places: Mapping[str, str | int | list[Any]]) -> str:
     return next(named, next(iter(lists), "") if len(lists) == len(places) else "")
 
 
-def _length(texts: object) -> int:
-    return sum(len(text) for text in texts if isinstance(text, str)) if isinstance(texts, list) else 0
+def _clearest(paths: list[str], values: Mapping[str, object]) -> list[str]:
+    """Return the only path that ends in a word for a text, else the only one with several words, else all."""
+    ended = [path for path in paths if _words(path)[-1] in SAID]
+    return next((one for one in (ended, [path for path in paths if prose(values[path])]) if len(one) == 1), paths)
+
+
+def _length(texts: object) -> tuple[int, int]:
+    strings = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+    return sum(map(prose, strings)), sum(map(len, strings))
 
 
 def _is_numbered(field: str, name: str) -> bool:

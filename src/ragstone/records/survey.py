@@ -166,10 +166,10 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
         meant = {"records": ("--records", f"{path}[]")}
     elif numbering and len(absent) - len(meant) < 2:  # otherwise a run needs other columns first
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
-    told = notes.ranked(missing.ranked(below=records))
+    told = [note for note in notes.ranked(missing.ranked(below=records)) if note.text != NO_ID or "id" not in meant]
     return Survey(
         source.name, records, set_aside, _counted(refusals.listed, set_aside), names.renamed, dict(names.repeats),
-        present, blank, overridden, told, source.mapper.columns, source.recognised,
+        present, blank, overridden, tuple(told), source.mapper.columns, source.recognised,
         None if shard is None else in_shard, meant, identified,
         {name: tuple(columns) for name, columns in source.mapper.sources.items()}, remedy,
     )  # fmt: skip

@@ -22,7 +22,9 @@ from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Sp
 PASSAGE_IDS: Final = (
     "id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id", "id_", "node_id",
 )  # fmt: skip
-PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent")
+PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body")
+TEXTS_OR_NAMES: Final = ("segment", "passage", "doc")
+"""Keys that hold a passage's text or, next to a text under another key, the name of its document."""
 WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "metadata")
 """Keys under which a retrieved item holds its document, next to score and judgment."""
 CONSTRUCTED: Final = "kwargs"
@@ -118,7 +120,8 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
             notes.append("contexts: a blank passage")
         _say_form(value, notes)
         return tuple(Passage(str(rank), body, rank) for rank, body in enumerate(value, 1)), {}
-    found = [_passage(item, number) for number, item in enumerate(value, 1)]
+    naming = _naming(value)
+    found = [_passage(item, number, naming) for number, item in enumerate(value, 1)]
     if any(not body.strip() for _, body, _ in found):
         notes.append("contexts: a blank passage")
     _say_form([body for _, body, _ in found], notes)
@@ -164,19 +167,42 @@ def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
         notes.append("contexts: one text that looks like several joined passages; give a list")
 
 
-def _passage(item: Any, number: int) -> tuple[str, str, dict[str, Any]]:
+def prose(value: object) -> int:
+    """Return the length of a string that can be a text; 0 for a single word such as a name or a URL, and for others."""
+    if not isinstance(value, str) or (value.isascii() and len(value.split(maxsplit=1)) < 2):
+        return 0  # scripts without spaces are not ASCII
+    return len(value)
+
+
+def _naming(items: Sequence[Any]) -> tuple[str, ...]:
+    """Return the keys of `TEXTS_OR_NAMES` that hold names: one word each, always next to a longer text."""
+
+    def names(item: Mapping[str, Any], key: str) -> bool:
+        value = item[key]
+        if not isinstance(value, str) or len(value.split(maxsplit=1)) != 1:
+            return False
+        inner = [wrapped for name in WRAPPED if isinstance(wrapped := item.get(name), dict)]
+        beside = (pair for each in (item, *inner) for pair in each.items())
+        return any(prose(entry) > len(value) for other, entry in beside if other not in (key, *PASSAGE_IDS))
+
+    objects = [item for item in items if isinstance(item, dict)]
+    holders = {key: [item for item in objects if key in item] for key in TEXTS_OR_NAMES}
+    return tuple(key for key, those in holders.items() if those and all(names(item, key) for item in those))
+
+
+def _passage(item: Any, number: int, naming: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
     if item is None:
         return "", "", {}
     if isinstance(item, str):
         return "", item, {}
     if not isinstance(item, dict):
         raise UnfitError(f"passage {number} is {kind(item)}", "expected a string or {text: …}")
-    name, item = _unwrapped(item)
-    key = _first(item, PASSAGE_TEXTS)
+    texts = [key for key in PASSAGE_TEXTS if key not in naming]
+    name, item = _unwrapped(item, texts, naming)
+    key = _first(item, texts)
     if key is None:
-        meant = max(
-            (name for name in item if isinstance(item[name], str)), key=lambda name: len(item[name]), default=""
-        )
+        strings = {name: entry for name, entry in item.items() if isinstance(entry, str)}
+        meant = max(strings, key=lambda name: (prose(strings[name]), len(strings[name])), default="")
         raise UnfitError(
             f"passage {number} is an object without a text",
             f"expected one of {', '.join(PASSAGE_TEXTS)}",
@@ -200,13 +226,13 @@ def _check_division(body: str, given: Any, number: int, notes: list[str]) -> Non
             raise UnfitError(f"sentence {place} of passage {number} is not in its text", DIVIDED)
 
 
-def _unwrapped(item: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _unwrapped(item: dict[str, Any], texts: Sequence[str], naming: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Merge an item with the document that it wraps; return it with the item's own id, or other items unchanged."""
-    if _first(item, PASSAGE_TEXTS) is not None:
+    if _first(item, texts) is not None:
         return "", item
     for wrapper in WRAPPED:
         inner = item.get(wrapper)
-        if wrapper == WRAPPED[0] and isinstance(inner, str):
+        if wrapper == WRAPPED[0] and wrapper not in naming and isinstance(inner, str):
             inner = {"text": inner}
         if isinstance(inner, dict) and _first(inner, PASSAGE_TEXTS) is not None:
             break

@@ -18,6 +18,7 @@ from ragstone.judges.spec import KnownJudge
 from ragstone.metrics.base import HOW_TO_ADD, Metric
 from ragstone.metrics.methods import command_of
 from ragstone.records import ALIASES, EXPORTS, Survey
+from ragstone.records.fields import WORDS
 from ragstone.render.agreement import kappa_said
 from ragstone.render.facts import judged_by, lead
 from ragstone.render.terminal.columns import RECALL
@@ -26,7 +27,7 @@ from ragstone.render.terminal.tables import Column, Fitted, grid, marked
 from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
 from ragstone.render.watch import messages, warnings
 from ragstone.render.wording import scored_by
-from ragstone.types import NOTHING
+from ragstone.types import NOTHING, nouns
 
 MOST_NOTES: Final = 12
 NOTHING_SCORED: Final = "nothing scored"
@@ -251,8 +252,17 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         *(_metrics(able, named, found.records) if any(able.values()) else ()),
         _notes("Notes", warnings(found, MOST_NOTES)),
         _notes("Unreadable records", messages(found)),
-        facts([("Next", Command(following))]) if following else None,
+        facts([("Next", Command(following)), *_unmapped(found)]) if following else None,
     )
+
+
+def _unmapped(found: Survey) -> Iterable[tuple[str, RenderableType]]:
+    """Yield the main fields that the next run lacks: no record has them, and no option is suggested."""
+    given = {*found.meant, *(word.partition("=")[0] for word in found.remedy)}
+    for name in WORDS if found.records and "records" not in given else ():
+        if not (found.present[name] or found.blank.get(name) or name in given):
+            what = f"no record has {nouns([name], article=True)[0]}, so some metrics are skipped"
+            yield "", Prose(f"{what}; to read the {name} from another field: --field {name}=PATH", "quiet")
 
 
 def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> Iterable[RenderableType | None]:
