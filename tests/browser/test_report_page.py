@@ -383,7 +383,7 @@ def test_the_groups_are_drawn_on_paper(page: Chromium) -> None:
     def filled() -> int:
         """Rectangles of a colour; a background that is left out is drawn in white."""
         parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", page.pdf(), re.DOTALL)
-        drawn = b"\n".join(zlib.decompress(part) for part in parts if part[:1] == b"x")
+        drawn = b"\n".join(zlib.decompressobj().decompress(part) for part in parts if part[:1] == b"x")
         found, colour = 0, b""
         for step in re.finditer(rb"([\d.]+ [\d.]+ [\d.]+) rg\b|\sre\s+f\b", drawn):
             colour = step[1] or colour
