@@ -181,10 +181,9 @@ def _exchanged(aligned: Alignment, line: Line) -> Clash | None:
     own, theirs = (_units(side.text, joint) for side in (aligned, line))
     if not 0 < len(own) <= SHORT:
         return None
-    first = next(n for n in range(len(own), -1, -1) if place_of(theirs, own[:n]) >= 0)
-    begin = place_of(theirs, own[:first]) + first
-    last = next(n for n in range(first, len(own) + 1) if place_of(theirs, own[n:], begin) >= 0)
-    end = place_of(theirs, own[last:], begin) if last < len(own) else [*theirs, _END].index(_END, begin)
+    first, last, begin, end = one_change(own, theirs)
+    if last == len(own):
+        end = [*theirs, _END].index(_END, begin)
     if not first:
         begin = max((i + 1 for i in range(end) if theirs[i] == _END), default=0)
     says, has = own[first:last], theirs[begin : max(begin, end)]
@@ -202,7 +201,18 @@ def _units(text: str, joint: str) -> list[str]:
     return marked.replace(_END, f" {_END} ").split(" ") if joint else ["" if one == " " else one for one in marked]
 
 
-def place_of(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
+def one_change(own: Sequence[str], theirs: Sequence[str]) -> tuple[int, int, int, int]:
+    """Return the only part of a text that another lacks, and the part in its place: first and end of each.
+
+    The words before and after it are the longest that both have; the other text may be longer at both ends.
+    """
+    first = next(n for n in range(len(own), -1, -1) if _place(theirs, own[:n]) >= 0)
+    begin = _place(theirs, own[:first]) + first
+    last = next(n for n in range(first, len(own) + 1) if _place(theirs, own[n:], begin) >= 0)
+    return first, last, begin, _place(theirs, own[last:], begin) if last < len(own) else len(theirs)
+
+
+def _place(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
     """Return the position of a part in a list of units, or -1."""
     last = len(units) - len(part)
     return next((i for i in range(start, last + 1) if units[i : i + len(part)] == part), -1)

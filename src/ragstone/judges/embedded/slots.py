@@ -312,7 +312,8 @@ def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: 
         or any(shifted(one, line.quantities, shares=shares) for line in lines)
         or one in multiplied(own, operands)
         or any(
-            stepped(one, line, _quantities_before(aligned, line), earlier=earlier) for line in (*lines, *aligned.lines)
+            stepped(one, line, _quantities_before(aligned, line), earlier=earlier)
+            for line in dict.fromkeys((*lines, *aligned.lines))
         )
     )
 

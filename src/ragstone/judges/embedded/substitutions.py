@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
-from ragstone.judges.embedded.naming import BEGUN, place_of
+from ragstone.judges.embedded.naming import BEGUN, one_change
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
@@ -49,10 +49,7 @@ def _swapped(aligned: Alignment, line: Line) -> Clash | None:
     All but one word is the same, the word is in no passage and no verb, and the one in its place is not related to it.
     """
     own, theirs = aligned.stems, [token.stem for token in line.tokens]
-    first = next(n for n in range(len(own), -1, -1) if place_of(theirs, own[:n]) >= 0)
-    begin = place_of(theirs, own[:first]) + first
-    last = next(n for n in range(first, len(own) + 1) if place_of(theirs, own[n:], begin) >= 0)
-    end = place_of(theirs, own[last:], begin) if last < len(own) else len(theirs)
+    first, last, begin, end = one_change(own, theirs)
     if not first or max(last - first, end - begin) > SWAPPED:
         return None
     function = function_stems(LANGUAGE)
