@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.thesaurus import word_set
@@ -24,6 +24,7 @@ class ParsedStatement:
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
         self.tokens, self.text = tokens, text
+        self.units: list[Any] = []  # filled by ``roles.units``
 
     @cached_property
     def words(self) -> list[str]:

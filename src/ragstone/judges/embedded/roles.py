@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
-from weakref import WeakKeyDictionary
 
 from ragstone.judges.embedded.alignment import Alignment, Clash, Line
 from ragstone.judges.embedded.naming import ARTICLES, peoples, spelled_alike
@@ -86,14 +85,10 @@ class Predication(NamedTuple):
         return [one for one in (self.subject, self.agent) if one is not None]
 
 
-_units: Final = WeakKeyDictionary[ParsedStatement, list[Predication]]()
-
-
 def units(side: ParsedStatement) -> list[Predication]:
     """Return the units of a sentence."""
-    if side not in _units:
-        _units[side] = list(_divided(side))
-    return _units[side]
+    side.units = side.units or list(_divided(side))
+    return side.units
 
 
 def _divided(side: ParsedStatement) -> Iterator[Predication]:
