@@ -14,6 +14,8 @@ from itertools import islice, pairwise
 from operator import or_
 from typing import Final
 
+from msgspec.structs import replace
+
 from ragstone.judges.embedded.library import Analysed, Library, Stretch
 from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.thesaurus import LANGUAGE, weak
@@ -36,9 +38,9 @@ class Statement:
         self.tokens = [*tokens_of(text, library.language)]
         for i, token in enumerate(self.tokens):
             if token.kind == WORD and text[token.start].isupper() and weight(token.stem) >= NAMED:
-                self.tokens[i] = token._replace(kind=NAME)
+                self.tokens[i] = replace(token, kind=NAME)
             elif token.stem[:1] == "#" and i and self.tokens[i - 1].stem == "minus":
-                self.tokens[i] = token._replace(stem=f"#-{token.stem[1:]}")
+                self.tokens[i] = replace(token, stem=f"#-{token.stem[1:]}")
         seen: dict[str, float] = {}
         for token in self.tokens:
             if token.stem not in seen:
