@@ -206,16 +206,18 @@ def one_change(own: Sequence[str], theirs: Sequence[str]) -> tuple[int, int, int
 
     The words before and after it are the longest that both have; the other text may be longer at both ends.
     """
-    first = next(n for n in range(len(own), -1, -1) if _place(theirs, own[:n]) >= 0)
-    begin = _place(theirs, own[:first]) + first
-    last = next(n for n in range(first, len(own) + 1) if _place(theirs, own[n:], begin) >= 0)
-    return first, last, begin, _place(theirs, own[last:], begin) if last < len(own) else len(theirs)
+    starts = ((_common(own, theirs[i:]), -i) for i, unit in enumerate(theirs) if unit in own[:1])
+    first, at = max(starts, default=(0, 0))
+    begin = first - at
+    back, behind = own[first:][::-1], theirs[begin:][::-1]
+    ends = ((_common(back, behind[i:]), i) for i, unit in enumerate(behind) if unit in back[:1])
+    size, at = max(ends, default=(0, 0))
+    return first, len(own) - size, begin, len(theirs) - at - size
 
 
-def _place(units: Sequence[str], part: Sequence[str], start: int = 0) -> int:
-    """Return the position of a part in a list of units, or -1."""
-    last = len(units) - len(part)
-    return next((i for i in range(start, last + 1) if units[i : i + len(part)] == part), -1)
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of units with which both texts begin."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _differ(says: Sequence[str], has: Sequence[str], joint: str) -> bool:
@@ -226,5 +228,4 @@ def _differ(says: Sequence[str], has: Sequence[str], joint: str) -> bool:
     if not joint:
         return min(lengths) > 1 or all(map(str.isnumeric, every))
     one, other = (words[0].removeprefix("\u0627\u0644") for words in (says, has))
-    begun = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return 2 * begun < min(len(one), len(other))
+    return 2 * _common(one, other) < min(len(one), len(other))
