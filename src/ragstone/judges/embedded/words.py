@@ -62,7 +62,7 @@ _JOINERS: Final = "\u00ad\u200b\u200c\u200d"
 
 _LETTERS: Final = rf"[^\W\d_]+(?:[{_MARKS}{_JOINERS}]+[^\W\d_]*)*"
 _SIGN: Final = r"(?:(?<![^\s(\[{\"'\u201c=:<>~$\u20ac\u00a3\u00a5])[-\u2212](?=\.?\d))?"
-_DOTTED: Final = r"(?P<dotted>(?:[^\W\d_]\.){2,8}(?![^\W\d_]{2}))"
+_DOTTED: Final = r"[^\W\d_]\.[^\W\d_]\.(?:[^\W\d_]\.){0,6}(?![^\W\d_]{2})(?P<dotted>)"
 _CODE: Final = (
     r"(?:(?=[_#+.-])(?P<code>(?:_+[^\W_]+)+|(?<![^\W_][^\W_])(?:\#(?!\w)|\+\+)|(?<=[vV]\d)(?:\.\d+)+|(?<=[vV]\d\d)(?:\.\d+)+"
     r"|(?<=[^\W\d_a-z])-\d+(?!(?:s|st|nd|rd|th)\b)[a-z]+\b"
@@ -72,10 +72,11 @@ _CODE: Final = (
 
 
 def _pattern(word: str, run: str, language: str) -> str:
+    """Return the pattern of words; the group that names a kind is not first, so that a character can exclude it."""
     return (
-        rf"{_DOTTED}|T(?P<mark>)(?<=\dT)(?=\d\d:\d\d)|{run}(?P<word>{word}){_CODE}"
+        rf"{_DOTTED}|T(?P<mark>)(?<=\dT)(?=\d\d:\d\d)|{run}{word}(?P<word>){_CODE}"
         rf"|(?=[\d.\u2212-])(?:(?P<time>{time_pattern(language)})|(?P<date>{DATE})|(?P<number>(?![-\u2212]{time_pattern(language)}){_SIGN}{AMOUNT})"
-        r"|(?P<flag>(?<![\w-])--[^\W\d_][\w-]*|(?<![\w.])\.NET\b))|(?P<sign>[%$\u20ac\u00a3\u00a5])"
+        r"|(?P<flag>(?<![\w-])--[^\W\d_][\w-]*|(?<![\w.])\.NET\b))|[%$\u20ac\u00a3\u00a5](?P<sign>)"
     )
 
 
