@@ -85,6 +85,14 @@ class Line(ParsedStatement):
         self.refers = not pronouns(library.language).isdisjoint(self.words[:REFERS])
         self.heads = self._heads(library, text.cells(sentence)) if sentence in text.rows else ()
 
+    def has_start(self, start: str) -> bool:
+        """Return whether a stem of the sentence begins with some letters."""
+        return f" {start}" in self._joined
+
+    @cached_property
+    def _joined(self) -> str:
+        return " ".join(("", *self.places))
+
     @cached_property
     def numbers(self) -> list[int]:
         """The positions of numbers, and of words such as "free"."""

@@ -41,10 +41,10 @@ def polarity(aligned: Alignment) -> Clash | None:
     aligned.agreed.update(i for i in aligned.content if any(_denies_opposite(aligned, i, line) for line in carriers))
     # Without word counts, short words are assumed to be function words.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
+    light = pronouns(aligned.language) | word_set("function")
     for i in aligned.content:
         token = aligned.tokens[i]
-        light = aligned.words[i] in pronouns(aligned.language) | word_set("function")
-        if token.kind not in {WORD, NAME} or len(token.stem) < shortest or light:
+        if token.kind not in {WORD, NAME} or len(token.stem) < shortest or aligned.words[i] in light:
             continue
         if any(own[j] != own[i] and aligned.stems[j] == aligned.stems[i] for j in aligned.content):
             continue  # "cannot serve while serving elsewhere"
@@ -292,7 +292,7 @@ def _sides_of(aligned: Alignment, i: int) -> Sides:
 
 def _places(aligned: Alignment, i: int, stems: Iterable[str]) -> list[tuple[Line, int]]:
     """Return the places of some stems where the negation is the same as that of the word."""
-    places = [(line, p) for line in aligned.lines[:4] for stem in stems for p in line.places.get(stem, ())]
+    places = [(line, p) for line in aligned.lines[:4] for stem in line.places.keys() & stems for p in line.places[stem]]
     places.sort(key=lambda place: (place[0].passage, place[0].sentence, place[1]))
     return [(line, p) for line, p in places if line.negated[p] == aligned.negated[i]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -52,9 +53,10 @@ class ParsedStatement:
             found.append(clause)
         return found
 
-    def inside(self, i: int) -> list[int]:
+    def inside(self, i: int) -> range:
         """Return the words of a word's clause."""
-        return [k for k, clause in enumerate(self.clauses) if clause == self.clauses[i]]
+        clause = self.clauses[i]
+        return range(bisect_left(self.clauses, clause), bisect_right(self.clauses, clause))
 
     @cached_property
     def negated(self) -> list[bool]:

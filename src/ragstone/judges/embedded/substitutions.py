@@ -220,9 +220,8 @@ def _ending(aligned: Alignment, line: Line) -> Clash | None:
 
 def _heard(aligned: Alignment, i: int) -> bool:
     stem = aligned.stems[i]
-    return aligned.is_known(stem) or any(
-        len(stem) >= ALIKE and one.stem[:ALIKE] == stem[:ALIKE] for line in aligned.lines for one in line.tokens
-    )
+    alike = (line.has_start(stem[:ALIKE]) for line in aligned.lines)
+    return aligned.is_known(stem) or (len(stem) >= ALIKE and any(alike))
 
 
 def _rank(aligned: Alignment, line: Line) -> Clash | None:
@@ -297,4 +296,4 @@ def is_strange(aligned: Alignment, i: int) -> bool:
     if i in aligned.agreed or aligned.is_known(stem):
         return False
     start = stem[: max(BEGUN, len(stem) - 2)]
-    return len(stem) <= BEGUN or not any(one.startswith(start) for line in aligned.lines for one in line.places)
+    return len(stem) <= BEGUN or not any(line.has_start(start) for line in aligned.lines)

@@ -57,7 +57,7 @@ def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
     while back > 0 and (lows[back] in listed("adverbs") or lows[back].endswith("ly")):
         back -= 1
     before, after = lows[back], lows[i + 1] if i + 1 < len(lows) else ""
-    if before in listed("determiners") | {"to"} or (back and is_auxiliary(before)):
+    if before == "to" or before in listed("determiners") or (back and is_auxiliary(before)):
         return False
     if is_auxiliary(low) or low in listed("sure"):
         return words[i] != "May"
@@ -70,7 +70,7 @@ def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
     plural = before in _PLURALS or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
     if low in listed("third"):
         alone = after in listed("prepositions") and low not in listed("leading")  # "notes for devices"
-        return not (plural or alone or after in listed("auxiliaries") | {""})
+        return not (plural or alone or after == "" or after in listed("auxiliaries"))
     verbal = low not in listed("nominal") or before in _PLURALS or after in listed("determiners prepositions")
     return low in listed("base") and plural and verbal
 
