@@ -38,6 +38,8 @@ def asks(text: str) -> bool:
 def polarity(aligned: Alignment) -> Clash | None:
     """Find a word that is negated on one side only, unless a sentence that fits nearly as well agrees."""
     own, carriers = aligned.negated, aligned.carriers(4)
+    if not (any(own) or any(any(line.negated) for line in carriers)):
+        return None
     aligned.agreed.update(i for i in aligned.content if any(_denies_opposite(aligned, i, line) for line in carriers))
     # Without word counts, short words are assumed to be function words.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3

@@ -8,6 +8,7 @@ the same sort, and the statement's own is that of other units, the statement mix
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
@@ -155,9 +156,12 @@ def _does(side: ParsedStatement, k: int) -> bool:
 
 def _means(side: ParsedStatement, k: int) -> bool:
     word = side.words[k]
-    light = any(word in word_set(name) for name in ("function", "light", "prepositions"))
-    empty = light or word in TITLES | _OWNED or word in verbs("auxiliaries adverbs") or word.endswith("ly")
-    return not empty and side.tokens[k].kind != NEGATION
+    return word not in _empty() and not word.endswith("ly") and side.tokens[k].kind != NEGATION
+
+
+@lru_cache(maxsize=1)
+def _empty() -> frozenset[str]:
+    return verbs("auxiliaries adverbs").union(TITLES, _OWNED, *map(word_set, ("function", "light", "prepositions")))
 
 
 def misattributed(aligned: Alignment) -> Clash | None:
@@ -384,8 +388,9 @@ def turned(aligned: Alignment) -> Clash | None:
 
 def _of_relative(aligned: Alignment, line: Line, verb: int) -> Clash | None:
     """Find "the press office informs the mayor" where the evidence says "the mayor, who informs the press office"."""
-    before = [j for j in aligned.content if j < verb and aligned.clauses[j] == aligned.clauses[verb]]
-    for place in line.places.get(aligned.stems[verb], ()) if before and aligned.tokens[verb].kind == WORD else ():
+    places = line.places.get(aligned.stems[verb], ()) if aligned.tokens[verb].kind == WORD else ()
+    before = [j for j in aligned.content if j < verb and aligned.clauses[j] == aligned.clauses[verb]] if places else []
+    for place in places if before else ():
         first, last = min(line.inside(place)), max(line.inside(place))
         if not first or line.words[first] not in _RELATIVE or place - first > NEAR:
             continue

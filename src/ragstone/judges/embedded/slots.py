@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -139,7 +140,13 @@ def _numbers(aligned: Alignment) -> Clash | None:
     for one in own:
         if (code := _code(aligned, one.at)) is not None:
             return code
-    found = (_number(aligned, one, own) for one in own if not (_marks_item(aligned.text, one) or _refers(aligned, one)))
+
+    @cache
+    def known(line: Line) -> frozenset[int]:
+        return frozenset(theirs.at for theirs in line.quantities if any(agree(mine, theirs) for mine in own))
+
+    stated = (one for one in own if not (_marks_item(aligned.text, one) or _refers(aligned, one)))
+    found = (_number(aligned, one, own, known) for one in stated)
     return next((one for one in found if one is not None), None)
 
 
@@ -195,7 +202,9 @@ Every = Sequence[tuple[Line, Quantity]]
 """All quantities of the compared sentences."""
 
 
-def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash | None:
+def _number(
+    aligned: Alignment, one: Quantity, own: Sequence[Quantity], known: Callable[[Line], frozenset[int]]
+) -> Clash | None:
     i = one.at
     spelled, named = aligned.tokens[i].kind != NUMBER, _of_name(aligned, one)
     itself = _tokens_of(aligned, one)
@@ -205,12 +214,12 @@ def _number(aligned: Alignment, one: Quantity, own: Sequence[Quantity]) -> Clash
     hour = one.dimension in ("", "time") and 0 <= one.written <= 24  # "from 10 to 18 hours" may be written as 10:00
     stems = [aligned.stems[i], f"@{int(one.written)}:00"][: 1 + hour]
     for line in dict.fromkeys((*aligned.lines, *(line for stem in stems for line in aligned.having(stem)))):
-        known = {theirs.at for theirs in line.quantities if any(agree(mine, theirs) for mine in own)}
         for theirs in line.quantities:
             every.append((line, theirs))
-            if agree(one, theirs):
-                same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif theirs.at not in known and rivals(one, theirs) and (named or not _of_name(line, theirs)):
+            if theirs.at in known(line):
+                if agree(one, theirs):
+                    same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
+            elif rivals(one, theirs) and (named or not _of_name(line, theirs)):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     groups = {(line, theirs.group) for _, line, theirs in same if theirs.group >= 0}
     other = [held for held in other if (held[1], held[2].group) not in groups]  # "3, 5 or 7 nodes"

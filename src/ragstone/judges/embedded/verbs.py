@@ -53,6 +53,8 @@ def finite(words: Sequence[str]) -> list[int]:
 
 def _is_finite(words: Sequence[str], lows: Sequence[str], i: int) -> bool:
     low = lows[i]
+    if not (low in listed("sure base third past") or is_auxiliary(low)):
+        return False
     back = i - 1
     while back > 0 and (lows[back] in listed("adverbs") or lows[back].endswith("ly")):
         back -= 1
