@@ -156,7 +156,8 @@ def wordless(text: str) -> SupportOutcome:
 def look_up(text: str, library: Library, question: str) -> Finding:
     """Look a statement up in the passages, completed from the question if it is too short."""
     bare = stated(text, library.language)
-    said = bare if _is_sentence(bare, library) else restated(question, bare, library.language)
+    said = restated(question, bare, library.language)
+    said = bare if said != bare and _is_sentence(bare, library) else said
     finding = find(said, library, asked=_stems_asked(question, library.language))
     if said == bare:
         return finding
