@@ -123,7 +123,7 @@ class Line(ParsedStatement):
     @cached_property
     def quantities(self) -> list[Quantity]:
         """The quantities; for a table row, also their multiples by the power of ten that the table names."""
-        found = quantities(self.tokens, self.text)
+        found = quantities(self.tokens, self.words, self.text)
         scaled = {token.start - self._start: token.stem for token in self._lent if token.kind == NUMBER}
         values = [(one, float(scaled[one.start][1:])) for one in found if one.start in scaled]
         return [*found, *(one._replace(value=value, written=value) for one, value in values)]

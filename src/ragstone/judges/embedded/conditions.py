@@ -92,10 +92,12 @@ def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
 
 def _of_all(aligned: Alignment, line: Line) -> Clash | None:
     """Find "all orders" (evidence: "orders over 100 euros"), "on all plans" ("on the Business plan only")."""
-    some = [q for q in line.quantities if is_part(line, q) and line.tokens[q.at].stem not in aligned.stems]
-    for i, word in enumerate(aligned.words[:-1]):
-        if (word != "both" and word not in word_set("universal")) or aligned.negated[i]:
-            continue
+    universal = word_set("universal") | {"both"}
+    every = [i for i, word in enumerate(aligned.words[:-1]) if word in universal and not aligned.negated[i]]
+    parts = (q for q in line.quantities if is_part(line, q)) if every else ()
+    some = [q for q in parts if line.tokens[q.at].stem not in aligned.stems]
+    for i in every:
+        word = aligned.words[i]
         for part in some:  # "all 84 were", evidence: "84, of which 71 were"
             inside = line.inside(part.at)
             if any(p in inside for j in aligned.content if j > i for p in aligned.found(j, line)[0]):
@@ -223,10 +225,9 @@ def _forbidden(aligned: Alignment) -> Clash | None:
 def _permissions(side: ParsedStatement) -> Iterator[tuple[int, bool]]:
     """Yield the index of each word that permits or forbids something, and whether it forbids."""
     for i, word in enumerate(side.words):
-        behind = side.word(i + 1)
         if word == "cannot" or word in _FORBIDDEN:
             yield i, word == "cannot" or side.word(i - 1) != "not"
-        elif word in _MODALS and (word != "must" or behind == "not"):
-            yield i, behind == "not"
+        elif word in _MODALS and (word != "must" or side.word(i + 1) == "not"):
+            yield i, side.word(i + 1) == "not"
         elif word in _ALLOWED and side.word(i - 1) in _BE:
             yield i, side.word(i - 1) == "not"

@@ -208,7 +208,7 @@ def opposite(aligned: Alignment) -> Clash | None:
     """Find a word where the evidence has its opposite, or another ordinal before the same word."""
     for i in range(len(aligned.tokens)):
         same, other = _ordinals(aligned, i) or _sides_of(aligned, i)
-        rival, own = aligned.best(i, other), aligned.best(i, same)
+        rival = aligned.best(i, other)
         if rival is None or rival[0] < FITS:
             continue
         line, place = rival[1:]
@@ -221,6 +221,7 @@ def opposite(aligned: Alignment) -> Clash | None:
         if _converse(aligned, i, line, place):
             aligned.agreed.add(i)
             continue
+        own = aligned.best(i, same)
         clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
         told = _familiar(aligned, line, place) and aligned.speaks_of(i, line, place)
         if clear and told and _same_object(aligned, i, line, place):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ragstone.judges.embedded.quantities import Quantity, quantities
@@ -39,7 +39,7 @@ class ParsedStatement:
     @cached_property
     def quantities(self) -> list[Quantity]:
         """The quantities: numbers with their units."""
-        return quantities(self.tokens, self.text)
+        return quantities(self.tokens, self.words, self.text)
 
     @cached_property
     def clauses(self) -> list[int]:
@@ -48,8 +48,9 @@ class ParsedStatement:
         clause = 0
         breaks = word_set("breaks")
         for i, word in enumerate(self.words):
-            prefix = self.text[self.tokens[i].end : self.tokens[i].end + 1] == "-"  # "e-mail": "e" is Italian for "and"
-            clause += i > 0 and ((word in breaks and not prefix) or self.breaks(i))
+            end = self.tokens[i].end
+            joins = word in breaks and self.text[end : end + 1] != "-"  # "e-mail": "e" is Italian for "and"
+            clause += i > 0 and (joins or self.breaks(i))
             found.append(clause)
         return found
 
@@ -97,9 +98,12 @@ class ParsedStatement:
 
     def denies(self, i: int) -> bool:
         """Return whether a word negates others: "not", "fails to", "stopped issuing", "free of", "advises against"."""
-        word, after = self.words[i], self.word(i + 1)
+        word = self.words[i]
         if self.tokens[i].kind == NEGATION or word in word_set("lacking"):
             return True
+        if word not in _denying():
+            return False
+        after = self.word(i + 1)
         if word == "free":
             return after in {"of", "from"} or (i > 0 and self.between(i) == "-")
         if word == "against":
@@ -161,6 +165,12 @@ class ParsedStatement:
         cut = high + 1 < len(self.tokens) and self.clauses[high + 1] == self.clauses[i]
         found = self.quote(low, high)
         return found + "\u2026" if cut and not found.endswith("\u2026") else found
+
+
+@lru_cache(maxsize=1)
+def _denying() -> frozenset[str]:
+    """Return the words that negate others together with their neighbours."""
+    return _GIVING.union(("free", "against", "non"), *map(word_set, ("stopping", "failing", "ending")))
 
 
 def shortened(text: str) -> str:

@@ -120,20 +120,27 @@ def ordinals() -> dict[str, int]:
     return {word: rank for rank, words in ranks for word in words.split()}
 
 
+@lru_cache(maxsize=1)
+def _wordy() -> frozenset[str]:
+    """Return the words that may be a quantity without a number."""
+    return _EACH.union(
+        months(), _NAMED_HOURS, word_set("free"), _QUARTERS, _periods(), ("half", "one", "an", "a", "once")
+    )
+
+
 @lru_cache(maxsize=2)
 def _limit(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{slot_lists()[name]})\W*(?:(?!(?:in|on|at)\b)\w+\W+)?$", re.IGNORECASE)
 
 
-def quantities(tokens: Sequence[Token], text: str) -> list[Quantity]:
-    """Return the quantities of a sentence, in order, in linear time."""
-    low = [text[token.start : token.end].lower() for token in tokens]
+def quantities(tokens: Sequence[Token], low: list[str], text: str) -> list[Quantity]:
+    """Return the quantities of a sentence, in order, in linear time; ``low``: its words in lowercase."""
     found: list[Quantity] = []
     dated = date_parts({i: (one.start, one.end) for i, one in enumerate(tokens) if one.kind == NUMBER}, text)
     rated = -1  # the last word of a rate
     for i, token in enumerate(tokens):
         one: Quantity | None = None
-        if i <= rated:
+        if i <= rated or (token.kind != NUMBER and low[i] not in _wordy()):
             continue
         if i in dated:
             one = _dated(i, dated[i])

@@ -122,7 +122,7 @@ def restated(question: str, answer: str, language: str) -> str:
     yes-no question, and "No" their negation.
     """
     bare = answer.strip()
-    if len(bare) > BRIEF:
+    if len(bare) > BRIEF or not question:
         return answer
     said, end = _yes_or_no(bare, language)
     rest = bare[end:].lstrip(_BREAKS) if said else bare
