@@ -11,16 +11,18 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Final, cast
 
 from ragstone.judges.embedded.words import packaged, stem_of
 
 LANGUAGE: Final = "en"
 GRADES: Final = (0.85, 0.7, 0.6, 0.5)  # weights of synonyms relative to the word itself, by grade
-REMEMBERED: Final = 8192
-_NONE: Final = (frozenset[str](), frozenset[str]())
+REMEMBERED: Final = 2048
 Sides = tuple[frozenset[str], frozenset[str]]
 """The opposites of a word, and the words on its own side."""
+Groups = dict[str, list[Sequence[frozenset[str]]]]
+"""The groups that have each word; a group is the sides of an opposition."""
 _PREFIXES: Final = ("un", "non", "in", "im", "ir", "il", "dis")
 
 
@@ -52,8 +54,8 @@ def likes(stem: str, language: str) -> dict[str, float]:
     """Return the synonyms of a stem with their similarity, in (0, 1), excluding its opposites."""
     if language != LANGUAGE:
         return {}
-    against = opposites(stem, language)
     grades = _lines().get(stem, "").split("|")[1 : 1 + len(GRADES)]
+    against = opposites(stem, language) if grades else frozenset()
     return {
         like: grade for line, grade in zip(grades, GRADES, strict=False) for like in line.split() if like not in against
     }
@@ -82,7 +84,7 @@ def verbal(stem: str) -> bool:
 @lru_cache(maxsize=REMEMBERED)
 def opposites(stem: str, language: str) -> frozenset[str]:
     """Return the opposites of a stem: from the groups, the thesaurus, and prefixes ("un-", "non-")."""
-    found = _groups(language).get(stem, _NONE)[0]
+    found = _sides(stem, _groups(language))[0]
     if language != LANGUAGE:
         return found
     unopposed = word_set("unopposed")
@@ -97,12 +99,12 @@ def opposites(stem: str, language: str) -> frozenset[str]:
 @lru_cache(maxsize=REMEMBERED)
 def allies(stem: str, language: str) -> frozenset[str]:
     """Return the stems on the same side of a group of opposites."""
-    return _groups(language).get(stem, _NONE)[1]
+    return _sides(stem, _groups(language))[1]
 
 
 def siblings(word: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return English words for other things of the same kind ("giraffe" for "elephants"), and for the thing itself."""
-    return _siblings().get(singular(word), _NONE)
+    return _sides(singular(word), _siblings())
 
 
 def singular(word: str) -> str:
@@ -113,23 +115,27 @@ def singular(word: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _siblings() -> dict[str, Sides]:
+def _siblings() -> Groups:
     return _grouped([[frozenset(side.split()) for side in group.split("/")] for group in slot_lists()["siblings"]])
 
 
 @lru_cache(maxsize=16)
-def _groups(language: str) -> dict[str, Sides]:
+def _groups(language: str) -> Groups:
     groups = (group.split("/") for group in slot_lists()["opposites"])
     return _grouped([[frozenset(stem_of(word, language) for word in side.split()) for side in one] for one in groups])
 
 
-def _grouped(groups: Sequence[Sequence[frozenset[str]]]) -> dict[str, Sides]:
-    """Return for each word those on the other sides of its groups, and those on its own side."""
-    found: dict[str, Sides] = {}
+def _grouped(groups: Sequence[Sequence[frozenset[str]]]) -> Groups:
+    """Return the groups that have each word."""
+    found: Groups = {}
     for sides in groups:
-        every = frozenset[str]().union(*sides)
-        for one in sides:
-            for word in one:
-                against, beside = found.get(word, _NONE)
-                found[word] = (against | (every - one), beside | one)
-    return {word: (against - beside, beside) for word, (against, beside) in found.items()}
+        for word in chain.from_iterable(sides):
+            found.setdefault(word, []).append(sides)
+    return found
+
+
+def _sides(word: str, groups: Groups) -> Sides:
+    """Return the words on the other sides of a word's groups, and those on its own side."""
+    known = groups.get(word, ())
+    beside = frozenset[str]().union(*(side for sides in known for side in sides if word in side))
+    return frozenset[str]().union(*chain.from_iterable(known)) - beside, beside

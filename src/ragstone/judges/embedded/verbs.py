@@ -36,8 +36,9 @@ def listed(kinds: str, language: str = LANGUAGE) -> frozenset[str]:
     English verbs: ``sure`` are finite wherever they follow a subject, ``third`` may be plural nouns, ``past`` may be
     participles, ``base`` are infinitives, imperatives and plural presents, ``nominal`` are also nouns.
     """
-    lists = [nugget_lexicon().get(kind) or lexicon()[kind] for kind in kinds.split()]
-    return frozenset(word for known in lists for word in known.get(language, "").split())
+    if " " in kinds:
+        return frozenset().union(*(listed(kind, language) for kind in kinds.split()))
+    return frozenset((nugget_lexicon().get(kinds) or lexicon()[kinds]).get(language, "").split())
 
 
 def is_auxiliary(word: str) -> bool:
