@@ -45,7 +45,7 @@ NEGATION: Final = 3
 LONGEST_WORD: Final = 40  # characters of a word that are compared; longer words are truncated
 LONGEST_TEXT: Final = 100_000  # characters; in longer texts, repeated words are listed once
 REMEMBERED: Final = 32_768  # cached words per language
-SENTENCES: Final = 8192  # cached texts ...
+SENTENCES: Final = 2048  # cached texts ...
 SHORT: Final = 500  # ... of at most this many characters
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
