@@ -136,14 +136,17 @@ _QUOTES: Final = str.maketrans(dict.fromkeys('"\u201c\u201d', "_"))
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-@lru_cache(maxsize=64)
 def language_of(text: str) -> str:
     """Return the language of a text as an ISO 639-1 code, from its script and function words; ``en`` if in doubt.
 
     Accurate enough to choose a sentence splitter or stemmer; related languages with the same script may be confused.
     Reads only the first 4,000 characters.
     """
-    head = text[:SAMPLE]
+    return _detected(text[:SAMPLE])
+
+
+@lru_cache(maxsize=1024)  # the records in flight, since the language of each is needed several times
+def _detected(head: str) -> str:
     if head.isascii():
         return _latin_language(head)
     other = _ASCII.sub("", head)
