@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from ragstone.types import Span
@@ -376,7 +376,7 @@ def _cuts(flat: str, language: str) -> list[int]:
     """Return the sentence ends in ascending order, before corrections."""
     cuts = {found.end() for found in _CJK_END.finditer(flat)} if not flat.isascii() else set()
     # The search takes as long as everything else, and few texts can match.
-    for found in _FORCED.finditer(flat) if any(mark in flat for mark in _FORCING) else ():
+    for found in _FORCED.finditer(flat) if any(map(flat.__contains__, _FORCING)) else ():
         if flat[found.end()].isupper():
             cuts.add(found.end())
     edges = sorted({0, len(flat), *cuts})
@@ -389,13 +389,12 @@ def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
     """Yield the sentence ends found by sentencex, in windows, so that the time stays linear."""
     if right - left < 3 or not _STOP.search(flat, left, right):
         return
-    from sentencex import get_sentence_boundaries  # noqa: PLC0415 - not everyone who imports needs it
+    from sentencex import segment  # noqa: PLC0415 - not everyone who imports needs it
 
     window = WINDOW
     while left < right:
         stop = min(right, left + window)
-        found = get_sentence_boundaries(language, flat[left:stop])
-        ends = [left + int(boundary["end_index"]) for boundary in found]
+        ends = list(accumulate(map(len, segment(language, flat[left:stop])), initial=left))[1:]
         if stop < right:
             ends = [end for end in ends[:-1] if end < stop - 64]
         if ends:
