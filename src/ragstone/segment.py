@@ -133,7 +133,8 @@ _ASCII_LETTERS: Final = "".join(chr(code) if chr(code).isalpha() else " " for co
 """A table for ``str.translate`` that replaces all ASCII characters except letters with spaces."""
 
 _QUOTES: Final = str.maketrans(dict.fromkeys('"\u201c\u201d', "_"))
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_UNFIT: Final = re.compile("[\ud800-\udfff]|[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000](?=\\s*\\.)")
+"""Matches what sentencex cannot read: half of a character; a wide space before a full stop, where it may panic."""
 
 
 def language_of(text: str) -> str:
@@ -207,7 +208,7 @@ def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
     if not text or text.isspace():
         return ()
     code = (language or language_of(text)).partition("-")[0].lower()
-    clean = text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    clean = text if text.isascii() else _UNFIT.sub(lambda found: " " if found[0].isspace() else "\ufffd", text)
     spans: list[Span] = []
     for start, end, whole in _blocks(clean):
         if whole:
