@@ -293,7 +293,7 @@ class _Reading:
 
     def take(self, field: str, read: Callable[[Any, list[str]], T], *, lenient: bool = False) -> T | None:
         """Return the field's value, or None if the row has none; ``lenient``: treat a wrong type as missing."""
-        if mapped := self._mapped.get(field):
+        if self._mapped and (mapped := self._mapped.get(field)):
             there = [value for value in mapped.values() if value is not MISSING and value is not None]
             whole = there[0] if len(mapped) == 1 and there else _collected(there)
             self.sources[field] = ", ".join(mapped)
