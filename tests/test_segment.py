@@ -86,6 +86,13 @@ def test_known_texts_are_split_as_people_do(text: Any, expected: Any) -> None:
     assert split(text) == expected
 
 
+@pytest.mark.parametrize("space", "\xa0\u2009\u3000")
+def test_a_wide_space_before_a_full_stop_is_no_trouble(space: str) -> None:
+    """The sentence splitter would panic after a single letter."""
+    text = f"Take vitamin D{space}. It helps."
+    assert [text[span.start : span.end] for span in sentences(text)][-1] == "It helps."
+
+
 def test_hard_wrapped_lines_are_one_sentence() -> None:
     """A line broken for its width goes on, with any kind of line end; a short last line ends its paragraph."""
     text = (

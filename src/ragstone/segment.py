@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from ragstone.types import Span
@@ -133,17 +133,21 @@ _ASCII_LETTERS: Final = "".join(chr(code) if chr(code).isalpha() else " " for co
 """A table for ``str.translate`` that replaces all ASCII characters except letters with spaces."""
 
 _QUOTES: Final = str.maketrans(dict.fromkeys('"\u201c\u201d', "_"))
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_UNFIT: Final = re.compile("[\ud800-\udfff]|[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000](?=\\s*\\.)")
+"""Matches what sentencex cannot read: half of a character; a wide space before a full stop, where it may panic."""
 
 
-@lru_cache(maxsize=64)
 def language_of(text: str) -> str:
     """Return the language of a text as an ISO 639-1 code, from its script and function words; ``en`` if in doubt.
 
     Accurate enough to choose a sentence splitter or stemmer; related languages with the same script may be confused.
     Reads only the first 4,000 characters.
     """
-    head = text[:SAMPLE]
+    return _detected(text[:SAMPLE])
+
+
+@lru_cache(maxsize=1024)  # the records in flight, since the language of each is needed several times
+def _detected(head: str) -> str:
     if head.isascii():
         return _latin_language(head)
     other = _ASCII.sub("", head)
@@ -204,7 +208,7 @@ def sentences(text: str, language: str | None = None) -> tuple[Span, ...]:
     if not text or text.isspace():
         return ()
     code = (language or language_of(text)).partition("-")[0].lower()
-    clean = text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    clean = text if text.isascii() else _UNFIT.sub(lambda found: " " if found[0].isspace() else "\ufffd", text)
     spans: list[Span] = []
     for start, end, whole in _blocks(clean):
         if whole:
@@ -373,7 +377,7 @@ def _cuts(flat: str, language: str) -> list[int]:
     """Return the sentence ends in ascending order, before corrections."""
     cuts = {found.end() for found in _CJK_END.finditer(flat)} if not flat.isascii() else set()
     # The search takes as long as everything else, and few texts can match.
-    for found in _FORCED.finditer(flat) if any(mark in flat for mark in _FORCING) else ():
+    for found in _FORCED.finditer(flat) if any(map(flat.__contains__, _FORCING)) else ():
         if flat[found.end()].isupper():
             cuts.add(found.end())
     edges = sorted({0, len(flat), *cuts})
@@ -386,13 +390,12 @@ def _split(flat: str, left: int, right: int, language: str) -> Iterator[int]:
     """Yield the sentence ends found by sentencex, in windows, so that the time stays linear."""
     if right - left < 3 or not _STOP.search(flat, left, right):
         return
-    from sentencex import get_sentence_boundaries  # noqa: PLC0415 - not everyone who imports needs it
+    from sentencex import segment  # noqa: PLC0415 - not everyone who imports needs it
 
     window = WINDOW
     while left < right:
         stop = min(right, left + window)
-        found = get_sentence_boundaries(language, flat[left:stop])
-        ends = [left + int(boundary["end_index"]) for boundary in found]
+        ends = list(accumulate(map(len, segment(language, flat[left:stop])), initial=left))[1:]
         if stop < right:
             ends = [end for end in ends[:-1] if end < stop - 64]
         if ends:

@@ -142,7 +142,9 @@ class Calls:
 
     def _since(self, key: bytes) -> float:
         """Return the time from which a stored reply to the call is used."""
-        return self._fresh if self._settings.cache == "offline" else max(self._fresh, self.again.get(key, 0.0))
+        if not self.again or self._settings.cache == "offline":
+            return self._fresh
+        return max(self._fresh, self.again.get(key, 0.0))
 
     async def reply(self, judge: Judge, call: Call, paid: set[bytes]) -> Reply | Failed:
         """Return the reply; if this run pays for the call, add its key to ``paid``."""
@@ -219,15 +221,12 @@ class Calls:
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _open(self, backend: Backend) -> None:
+    def _opened(self, backend: Backend) -> asyncio.Future[None]:
         """Open a backend before its first call, so that a run that never calls it needs no key."""
         opening = self._opening.get(id(backend))
         if opening is None:
             opening = self._opening[id(backend)] = asyncio.ensure_future(backend.open())
-        if opening.done():
-            opening.result()
-        else:
-            await asyncio.shield(opening)
+        return opening if opening.done() else asyncio.shield(opening)
 
     def _queue(self, backend: Backend) -> Queue:
         """Return the backend's queue. Queues are built at the first call because grouping needs the API keys."""
@@ -254,7 +253,7 @@ class Calls:
         for attempt in itertools.count(1):
             turn: Turn | None = None
             try:
-                await self._open(backend)
+                await self._opened(backend)
                 if id(backend) in self._down:  # take no turn from other judges at this endpoint
                     return Failed(self._down[id(backend)])
                 queued = self._loop.time()

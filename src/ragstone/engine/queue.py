@@ -87,13 +87,10 @@ class Queue:
 
         Raises the error passed to ``dismiss`` if the judge is dismissed.
         """
-        if not self._waiting:
-            turn = self._turn(call)
-            if turn is not None:
-                return turn
+        if not self._waiting and (turn := self._turn(call)) is not None:
+            return turn
         place: asyncio.Future[Turn] = self._loop.create_future()
         self._waiting.append((place, call))
-        self._let_in()
         try:
             return await place
         except asyncio.CancelledError:
@@ -200,7 +197,8 @@ class Queue:
     def _turn(self, call: Call) -> Turn | None:
         """Return a turn if one is available now."""
         width = 1 if self.breaker.alone else int(self.width.now)
-        if self.in_flight >= width or self.in_flight + self.unsaved >= width + self._spare:
+        in_flight = len(self._out)
+        if in_flight >= width or in_flight + self.unsaved >= width + self._spare:
             self._held = "concurrency"
             return None
         now = self._clock()

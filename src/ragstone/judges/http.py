@@ -370,8 +370,8 @@ class HttpBackend(ABC):
     def _charged(self, answer: Any, tier: str) -> Usage:
         """Return the usage at the price of the tier that the answer reports, else of ``tier``."""
         usage = self.usage(answer)
-        had = tier if tier == "batch" else self.tier_of(answer) or tier
-        return usage._replace(rate=self._rates.get(had, 1.0)) if usage != Usage() else usage
+        rate = self._rates.get(tier if tier == "batch" else self.tier_of(answer) or tier, 1.0)
+        return usage if rate == usage.rate or usage == Usage() else usage._replace(rate=rate)
 
     def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
         """Return the error for an unusable reply, with its usage, since it may be charged."""
@@ -470,11 +470,15 @@ def said_by(error: Mapping[str, Any]) -> str:
     return str(said)
 
 
-def whole_number(value: Any, *names: str) -> int | None:
-    """Return the count at a path of names in nested objects; None if it is not a whole number."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+def object_in(value: Any, name: str) -> dict[str, Any]:
+    """Return the object under a name in an object; empty if there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a count; None if it is not a whole number."""
+    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def _location(loc: object) -> str:

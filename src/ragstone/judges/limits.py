@@ -12,7 +12,7 @@ import email.utils
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -21,6 +21,14 @@ from ragstone.judges.base import Allowance, Left
 _LENGTHS: Final = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 1e-6, "ns": 1e-9}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT")
+_NAMES: Final = {
+    what: [
+        [name.format(part, what) for part in ("remaining", "reset", "limit")]
+        for name in ("x-ratelimit-{0}-{1}", "anthropic-ratelimit-{1}-{0}")
+    ]
+    for what in ("requests", "tokens")
+}
+"""The headers with the remainder of each limit, the time until its reset, and the limit itself."""
 _EPOCH: Final = 1_000_000_000.0
 """A plain number this large is a Unix time in seconds, not a duration; 1,000 times as large, in milliseconds."""
 LONGEST_WAIT: Final = 86_400.0
@@ -53,16 +61,16 @@ def asked_to_wait(seconds: float | None) -> str:
 
 def allowance(headers: Mapping[str, str]) -> Allowance | None:
     """Return what is left of the endpoint's own limits; None if it does not say."""
-    found = [_left(headers, what) for what in ("requests", "tokens")]
-    return Allowance(*found) if any(found) else None
+    found = {what: left for what, names in _NAMES.items() if (left := _left(headers, names)) is not None}
+    return Allowance(**found) if found else None
 
 
-def _left(headers: Mapping[str, str], what: str) -> Left | None:
+def _left(headers: Mapping[str, str], names: Sequence[Sequence[str]]) -> Left | None:
     """Return None also if the reset time is missing, since the wait would never end."""
-    for name in (f"x-ratelimit-{{}}-{what}", f"anthropic-ratelimit-{what}-{{}}"):
-        amount = _number(headers.get(name.format("remaining"), ""))
-        if amount is not None and (seconds := duration(headers.get(name.format("reset"), ""))) is not None:
-            return Left(int(amount), seconds, int(_number(headers.get(name.format("limit"), "")) or 0))
+    for remaining, reset, limit in names:
+        amount = _number(headers.get(remaining, ""))
+        if amount is not None and (seconds := duration(headers.get(reset, ""))) is not None:
+            return Left(int(amount), seconds, int(_number(headers.get(limit, "")) or 0))
     return None
 
 

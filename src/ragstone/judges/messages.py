@@ -10,14 +10,13 @@ other module reads this JSON.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Final
 
 import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
-from ragstone.judges.http import HttpBackend, whole_number
+from ragstone.judges.http import HttpBackend, object_in, whole_number
 from ragstone.tokens import Size
 
 FINISHES: Final[Mapping[str | None, str]] = {
@@ -87,10 +86,11 @@ class MessagesBackend(HttpBackend):
 
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""
-        count = partial(whole_number, answer, "usage")
-        fresh, read, saved = (count(f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_"))
+        used = object_in(answer, "usage")
+        parts = (used.get(f"{name}input_tokens") for name in ("", "cache_read_", "cache_creation_"))
+        fresh, read, saved = map(whole_number, parts)
         whole = None if fresh is None else fresh + (read or 0) + (saved or 0)
-        return Usage(input=whole, output=count("output_tokens"), cached=read, saved=saved)
+        return Usage(input=whole, output=whole_number(used.get("output_tokens")), cached=read, saved=saved)
 
     # ---- batches
 

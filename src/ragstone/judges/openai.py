@@ -6,14 +6,13 @@ Guarantees: reasoning is kept separate from the answer. No other module reads th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Final
 
 import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
-from ragstone.judges.http import HttpBackend, whole_number
+from ragstone.judges.http import HttpBackend, object_in, whole_number
 from ragstone.tokens import Size
 
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -95,12 +94,12 @@ class OpenAIBackend(HttpBackend):
 
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""
-        count = partial(whole_number, answer, "usage")
+        used = object_in(answer, "usage")
         return Usage(
-            input=count("prompt_tokens"),
-            output=count("completion_tokens"),
-            cached=count("prompt_tokens_details", "cached_tokens"),
-            reasoning=count("completion_tokens_details", "reasoning_tokens"),
+            input=whole_number(used.get("prompt_tokens")),
+            output=whole_number(used.get("completion_tokens")),
+            cached=whole_number(object_in(used, "prompt_tokens_details").get("cached_tokens")),
+            reasoning=whole_number(object_in(used, "completion_tokens_details").get("reasoning_tokens")),
         )
 
     # ---- batches

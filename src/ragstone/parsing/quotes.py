@@ -43,7 +43,8 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
     """
     ordered: Sequence[Passage] = passages
     if passages and passages[0].id != claimed:
-        ordered = sorted(passages, key=lambda passage: passage.id != claimed)
+        named = [passage for passage in passages if passage.id == claimed]
+        ordered = [*named, *(passage for passage in passages if passage.id != claimed)] if named else passages
     for wanted in dict.fromkeys((text.strip(), text.strip(_AROUND))):
         # Folded, since white space has a length too.
         if len(_fold(wanted)) >= _SHORTEST and (quote := _found(wanted, ordered)):

@@ -94,7 +94,7 @@ class Mapper:
             if field not in self.mapped_fields
         }
         self._row_keys: tuple[str, ...] = ()
-        self._there: dict[str, tuple[str, ...]] = dict.fromkeys(self._names, ())
+        self._there: dict[str, tuple[str, ...]] = {}
 
     def record(self, where: str, row: Row) -> Record:
         """Return the record, with an id that is not yet unique; raise a RecordError that names an unreadable field."""
@@ -115,7 +115,7 @@ class Mapper:
         name = reading.take("id", values.identifier) or ""
         language = reading.take(LANGUAGE, values.text) if LANGUAGE in self.mapped_fields else None
         meta = _unfolded(reading.rest()) | ({LANGUAGE: language} if language else {})
-        if earlier := turns_before(meta, question or "", response or ""):
+        if meta and (earlier := turns_before(meta, question or "", response or "")):
             if "history" in meta and meta["history"] != list(earlier):
                 meta["given_history"] = meta["history"]
             meta["history"] = list(earlier)
@@ -145,11 +145,12 @@ class Mapper:
         )
 
     def names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
-        """Return, for each field, its names that a row has; cached, because rows of a file share their keys."""
+        """Return the names of each field that a row has; cached, because rows of a file share their keys."""
         keys = tuple(row)
         if keys != self._row_keys:
             self._row_keys = keys
-            self._there = {field: tuple(name for name in names if name in row) for field, names in self._names.items()}
+            every = ((field, tuple(filter(row.__contains__, names))) for field, names in self._names.items())
+            self._there = {field: there for field, there in every if there}
         return self._there
 
     def spelled(self, row: Row) -> tuple[Row, Mapping[str, str]]:
@@ -292,14 +293,14 @@ class _Reading:
 
     def take(self, field: str, read: Callable[[Any, list[str]], T], *, lenient: bool = False) -> T | None:
         """Return the field's value, or None if the row has none; ``lenient``: treat a wrong type as missing."""
-        if mapped := self._mapped.get(field):
+        if self._mapped and (mapped := self._mapped.get(field)):
             there = [value for value in mapped.values() if value is not MISSING and value is not None]
             whole = there[0] if len(mapped) == 1 and there else _collected(there)
             self.sources[field] = ", ".join(mapped)
             return self._read(field, ", ".join(mapped), whole, read) if there else None
         blank: str | None = None
         doubt = ""
-        for name in self._names[field]:
+        for name in (names := self._names.get(field, ())):
             value = self.row[name]
             if value is None or name in self._consumed:
                 continue
@@ -318,7 +319,8 @@ class _Reading:
                 continue
             self.consume(name)
             self.sources[field] = self._lifted.get(name, name)
-            self._say_others(field, name, read)
+            if len(names) > 1:
+                self._say_others(field, name, read)
             return found
         if doubt:
             self.notes.append(doubt)
@@ -338,7 +340,7 @@ class _Reading:
 
         A ``topic`` next to a ``question`` is not noted: it is used for grouping.
         """
-        for name in self._names[field] if field != "id" else ():
+        for name in self._names.get(field, ()) if field != "id" else ():
             value = self.row[name]
             if (
                 value is None
