@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.check import CheckResult, Decision
+from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import NUGGETS, VITAL, Compared, Comparison
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
@@ -20,6 +20,8 @@ from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
+    Behind,
+    behind,
     findings,
     headline,
     in_the_way,
@@ -213,14 +215,13 @@ def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Pla
 def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """Return the whole screen of a check."""
     said = outcome_said(gate)
-    shown: set[tuple[str, str]] = set()
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
     if gate.baseline:
         title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
     return page(
         title,
         _decisions(gate),
-        *(_worst(decision, run, look, shown) for decision in gate.decisions if decision.worst),
+        *(_worst(found, run, look) for found in behind(gate, 1)),
         Prose(f"{said[:1].upper()}{said[1:]}."),
         Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
         _next(gate, run, options),
@@ -246,15 +247,16 @@ def _decisions(gate: CheckResult) -> RenderableType:
     return grid(rows, "<~", first=wide)
 
 
-def _worst(decision: Decision, run: AnyRun, look: Look, shown: set[tuple[str, str]]) -> RenderableType:
-    """Return the records behind a threshold, each with its worst unit unless that is already ``shown`` above."""
-    room, metric = look.width - 4, decision.threshold.metric
+def _worst(found: Behind, run: AnyRun, look: Look) -> RenderableType:
+    """Return the records behind a threshold, each with its worst unit unless that is already listed above."""
+    title = worst_said(found.decision)
+    if found.as_for:
+        return section(title, indented(Prose(f"the same records as for {flat(found.as_for)}")))
+    room, metric = look.width - 4, found.decision.threshold.metric
     blocks: list[RenderableType] = []
     signs: list[tuple[str, str]] = []
-    for one in decision.worst:
+    for one, units in found.records:
         result = run.find(one.record)
-        units = [unit for unit in one.wanting[:1] if (one.record, unit.text) not in shown]
-        shown.update((one.record, unit.text) for unit in units)
         blocks.append(record_lines(one.record, record_said(one), units, result, look, room))
         signs += _signs(metric, result, units)
-    return _records(worst_said(decision), Group(*blocks), signs, look)
+    return _records(title, Group(*blocks), signs, look)
