@@ -124,9 +124,7 @@ def label_import(
         with api.opened(which, store) as run:
             found = labels_for(run, file, task, store)
     elif (file == "last" or file.isdecimal()) and not Path(file).exists():
-        raise InputError(
-            f"{file} is a run; name the file with its labels, too", hint=f"ragstone label import FILE {file}"
-        )
+        raise InputError(f"{file} is a run; add the file with its labels: ragstone label import FILE {file}")
     else:
         own = {metric.task() for metric in catalogue().values() if not metric.__module__.startswith("ragstone.")}
         found = import_labels(file, task, own)
