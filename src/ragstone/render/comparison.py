@@ -6,8 +6,8 @@ The terminal and the page use the same wording.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -127,6 +127,17 @@ def findings(found: Comparison, only: Finding | None = None) -> list[str]:
 def moved_title(one: Compared) -> str:
     """Return the title above a metric's changed records."""
     return f"Largest changes in {one.metric} (points)"
+
+
+def contexts_said(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Return ``4 of 5 passages unchanged`` for a record's results with different contexts; empty for the same."""
+    first, second = ([context["text"] for context in result.get("contexts", ())] for result in (ours, theirs))
+    if first == second:
+        return ""
+    same = (Counter(first) & Counter(second)).total()
+    if same == len(first) == len(second):
+        return "the same passages in another order"
+    return f"{number(same)} of {plural(max(len(first), len(second)), 'passage')} unchanged".replace(NBSP, " ")
 
 
 def in_the_way(found: Comparison) -> list[str]:

@@ -22,6 +22,7 @@ from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
     Behind,
     behind,
+    contexts_said,
     findings,
     headline,
     in_the_way,
@@ -165,8 +166,11 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
     signs: list[tuple[str, str]] = []
     for moved, shown in zip(one.moved, points, strict=True):
         side = _side(one.metric, moved)
-        worse, units = _worse(one.metric, moved, runs)
+        ours, theirs = (run.find(moved.record) for run in runs)
+        worse, better = (theirs, ours) if side else (ours, theirs)
+        units = wanting(worse, one.metric, better) if worse is not None else ()
         values = f"{percent(moved.first)} to {percent(moved.second)}"
+        values += ", other contexts" if ours and theirs and contexts_said(ours, theirs) else ""
         values += f"; in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
@@ -176,13 +180,6 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
 def _side(metric: str, moved: Moved) -> int:
     """Return 0 if a record's value is worse in the first run, else 1."""
     return int((moved.difference < 0) != best_at_zero(metric))
-
-
-def _worse(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun]) -> tuple[Any, Sequence[Wanting]]:
-    """Return the record from the run in which its value is worse, and the units that are wrong only there."""
-    side = _side(metric, moved)
-    worse, better = runs[side].find(moved.record), runs[1 - side].find(moved.record)
-    return worse, wanting(worse, metric, better) if worse is not None else ()
 
 
 def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wanting]) -> list[tuple[str, str]]:
