@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-22", "ccfeabbd5744")
+RULES = ("embedded-23", "98b56e257b01")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -170,7 +170,8 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
         worse, better = (theirs, ours) if side else (ours, theirs)
         units = wanting(worse, one.metric, better) if worse is not None else ()
         values = f"{percent(moved.first)} to {percent(moved.second)}"
-        values += ", other contexts" if ours and theirs and contexts_said(ours, theirs) else ""
+        if 2 * found.other_contexts <= found.shared and ours and theirs and contexts_said(ours, theirs):
+            values += ", other contexts"  # if most have others, the warning is enough
         values += f"; in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
