@@ -98,24 +98,6 @@ MEANINGS: Final[Mapping[str, str]] = {
 """What each setting means; of an option of a run, the option says it."""
 
 
-RUN_FILE: Final[Mapping[str, str]] = {
-    "run, name, status, input": "number, name, status and input of the run",
-    "metrics, chosen, left_out, parameters": "the metrics that were requested, run, and skipped (with the reason), "
-    "and the parameters that were changed",
-    "judges, default, steps": "the settings of each judge (never a key), the default judge, and the judges of single "
-    "steps",
-    "signatures": "the signature of each score",
-    "nuggets, bank": "the file of the nugget bank, and the hash of its content",
-    "extent": "if only a part of the input was read: `limit` and the number of `files`, or `sample`, `of` and `seed`",
-    "fields, on_error, store": "the field mapping, what to do with unreadable records, and the store",
-    "engine": "`tries`, `deadline`, `dead_after`, `ahead`, `repeat`, `cache`, `since` (start of a refresh), `limits`",
-    "only_failed, repeats": "if used: the run from which results were copied, and how much the repeats of each "
-    "metric differ",
-    "estimate, results": "the estimate, as in the summary, and the results file",
-    "ragstone, python, libraries": "versions of Ragstone, Python and the libraries that affect scores or costs",
-}
-"""What the keys of run.json mean."""
-
 BILL: Final[Mapping[str, str]] = {
     "sent": "requests sent",
     "answered, here": "the calls that were answered; `here` counts those that needed no request, by judge",
@@ -442,10 +424,11 @@ def results_page() -> str:
         "# Result files", "",
         "[Read the results](../tasks/read-the-results.md) explains what the values mean. The classes are in",
         "`ragstone.result_types`, for type checkers; in the files they are JSON objects, and None is `null`.", "",
-        "`results.jsonl` has one [ResultDict](#resultdict) per line, `summary.json` is a [SummaryDict](#summarydict).",
+        "`results.jsonl` has one [ResultDict](#resultdict) per line, `summary.json` is a [SummaryDict](#summarydict),",
+        "`run.json` a [RunDict](#rundict).",
         *(inspect.getdoc(result_types) or "").partition("\n\n")[2].splitlines(),
     ]  # fmt: skip
-    first = ("ResultDict", "ScoreDict", "VerdictDict", "QuoteDict", "SummaryDict", "MetricDict")
+    first = ("ResultDict", "ScoreDict", "VerdictDict", "QuoteDict", "SummaryDict", "MetricDict", "RunDict")
     kinds = {name: kind for name, kind in vars(result_types).items() if typing.is_typeddict(kind)}
     for name in (*first, *(name for name in kinds if name not in first)):
         kind = kinds[name]
@@ -462,7 +445,7 @@ def results_page() -> str:
                 maybe = "" if always == _annotation(value) else "may be absent"
                 meaning = "; ".join(filter(None, [maybe, said.get(key)]))
                 lines.append(f"| `{key}` | `{_cell(always)}` | {meaning} |")
-    for title, keys in {"The bill": BILL, "A step of a cascade": CASCADE, "run.json": RUN_FILE}.items():
+    for title, keys in {"The bill": BILL, "A step of a cascade": CASCADE}.items():
         lines += ["", f"## {title}", "", *_named(keys)]
     return _page([line.replace("``", "`") for line in lines])
 

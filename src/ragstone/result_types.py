@@ -395,3 +395,87 @@ class SummaryDict(TypedDict):
     notes: NotRequired[list[str]]
     stopped: NotRequired[str]
     seconds: NotRequired[float]
+
+
+class JudgesDict(TypedDict):
+    """The judges of a step.
+
+    ``cascade``: true if they are asked in order until one is sure. ``aggregate``: how the verdicts of a panel are
+    combined. ``weights``: the weight of each judge of a panel.
+    """
+
+    judges: list[str]
+    cascade: NotRequired[bool]
+    aggregate: NotRequired[str]
+    weights: NotRequired[dict[str, float]]
+
+
+class LimitsDict(TypedDict):
+    """The most that a run may spend: dollars, calls and tokens; None for no limit."""
+
+    cost: float | None
+    calls: int | None
+    tokens: int | None
+
+
+class EngineDict(TypedDict):
+    """Settings of the engine.
+
+    ``tries``: attempts per call. ``deadline``: seconds for all of them. ``dead_after``: failed calls in a row after
+    which an endpoint is dead. ``ahead``: finished records that may wait for an earlier one. ``repeat``: how often each
+    question is asked. ``since``: when a refresh of the cache started, in seconds since 1970.
+    """
+
+    tries: int
+    deadline: float
+    dead_after: int
+    ahead: int
+    repeat: int
+    cache: str
+    since: float
+    limits: LimitsDict
+
+
+class RunDict(TypedDict):
+    """run.json: the settings and versions of a run.
+
+    ``run``: its number in the store. ``metrics``: as requested. ``chosen``: the metrics that ran. ``left_out``: those
+    skipped, with the reason. ``parameters``: the changed parameters of each metric. ``judges``: the settings of each
+    judge (never a key). ``default``: the judges of all other steps. ``fields``: the field mapping. ``layout``: format
+    and records of the input, if set. ``store``: its path. ``nuggets``, ``topics``, ``qrels``: files given with the
+    input. ``bank``: name and hash of the nugget bank. ``extent``: the part of the input that was read. ``signatures``:
+    by score. ``libraries``: versions of those that affect scores. ``only_failed``: the run from which results were
+    copied. ``repeats``: how much the repeats of each metric differ. ``estimate``: as in the summary. ``results``: the
+    file with the results.
+    """
+
+    run: int
+    name: str
+    status: str
+    metrics: list[str]
+    parameters: dict[str, dict[str, Any]]
+    judges: dict[str, dict[str, Any]]
+    default: JudgesDict
+    steps: dict[str, JudgesDict]
+    fields: dict[str, str | list[str]]
+    on_error: str
+    layout: NotRequired[dict[str, str]]
+    store: str
+    nuggets: str | None
+    topics: NotRequired[str]
+    qrels: NotRequired[str]
+    bank: NotRequired[dict[str, str]]
+    engine: EngineDict
+    input: str
+    extent: NotRequired[dict[str, int]]
+    cascade: NotRequired[dict[str, Any]]
+    chosen: list[str]
+    left_out: dict[str, str]
+    signatures: dict[str, str]
+    ragstone: str
+    python: str
+    libraries: dict[str, str]
+    only_failed: NotRequired[int]
+    repeats: NotRequired[dict[str, Any]]
+    estimate: NotRequired[dict[str, Any]]
+    results: str

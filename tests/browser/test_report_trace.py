@@ -76,7 +76,7 @@ def test_a_named_sentence_is_lit_where_it_stands(browser: Chromium, lid: Shown) 
     browser.click(NAME)
     browser.hover("h1")
     assert browser.all(".right .lit") == ["The kettle boils."]
-    assert browser.all(".left .lit") == []
+    assert browser.all(".answered .lit") == []
 
 
 def test_pages_without_the_passages_say_the_same(browser: Chromium, lid: Shown) -> None:

@@ -44,3 +44,15 @@ def test_a_run_without_scores_is_one_line() -> None:
     Path("a.jsonl").write_text('{"id": "a", "question": "Is it?", "response": "?", "contexts": ["It is."]}\n', "utf-8")
     ragstone("run", "a.jsonl", "-m", "grounding", "-o", "out")
     assert "no record has a score with verdicts" in refused("label", "./out")
+
+
+def test_imported_labels_may_be_for_a_run(weighed: Path) -> None:
+    """In either order; steps come from the run, other labels are counted, and a run alone is one line."""
+    store = ("--store", str(weighed))
+    rows = "record,unit,label\nkettle-descale,kettle-descale/claim/1,yes\nelsewhere,elsewhere/claim/1,yes\n"
+    Path("labels.csv").write_text(rows, encoding="utf-8")
+    for order in (("labels.csv", "1"), ("1", "labels.csv")):
+        came = ragstone("label", "import", *order, "--task", "support", *store, "-o", "labels.jsonl")
+        assert "imported: 1 label, 1 unit, 0 annotators; skipped: 1 no such record" in came.err
+    assert "missing.csv: no such file" in refused("label", "import", "last", "missing.csv", *store)
+    assert "last is a run; add the file" in refused("label", "import", "last")

@@ -251,7 +251,14 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     assert "100% to 0%" in fell.out
     assert "so it seems" in fell.out
     drop = ("--min", "grounding=1", "--max-drop", "grounding=0.05", "--baseline", "main")
-    lowest, drops = in_store(runs, "check", "new", *drop).out.split("Largest drops")
+    lowest, drops = in_store(runs, "check", "new", *drop, "--markdown", "c.md", "--junit", "c.xml").out.split(
+        "Largest drops"
+    )
+    for name, split in (("c.md", "Largest drops"), ("c.xml", "no drop of more than 5 points")):
+        first, second = (set(part.splitlines()) for part in Path(name).read_text("utf-8").split(split, 1))
+        again = {line for line in first & second if line.startswith("  - ")}
+        assert (any(line.startswith("  - ") for line in first), again) == (True, set()), name
+    assert in_store(runs, "show", "new").out.split("✗")[1].split("\n")[0] in lowest, "the same claim as in show"
     repeated = {line for line in drops.splitlines() if line.startswith("    ✗")} & {*lowest.splitlines()}
     assert ("✗" in lowest, "100% to 0%" in drops, repeated) == (True, True, set()), "a claim is listed once"
     allowed = in_store(runs, "check", "new", "--max-drop", "grounding=0.9", "--baseline", str(runs / "main"))

@@ -89,10 +89,13 @@ def test_results_of_every_metric_repeats_and_an_unreadable_record_meet_the_schem
         {"id": "b", "response": 7},
     ]  # fmt: skip
     Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    run = evaluate("a.jsonl", "all", on_error="skip", repeat=2)
+    Path("bank.jsonl").write_text('{"qid": "a", "query": "?", "nuggets": [{"text": "It is steel."}]}\n', "utf-8")
+    run = evaluate("a.jsonl", "all", on_error="skip", repeat=2, out="out", nuggets="bank.jsonl")
     results = [dict(result) for result in run.results()]
     assert [("set_aside" in result, wrong(result, "result")) for result in results] == [(False, []), (True, [])]
     assert wrong(run.summary(), "summary") == []
+    written = json.loads(Path("out/run.json").read_text("utf-8"))
+    assert (wrong(written, "run"), "bank" in written) == ([], True)
     run.store.close()
     scores = results[0]["scores"]
     assert wrong({**results[0], "scores": [{**scores[0], "value": "high"}]}, "result") == [

@@ -364,7 +364,7 @@ def test_it_is_a_judge() -> None:
     assert (judge.name, judge.id, judge.model, judge.provider, judge.backend.free) == (
         "embedded",
         "embedded",
-        "embedded-22",
+        "embedded-23",
         "",
         True,
     )
@@ -373,7 +373,7 @@ def test_it_is_a_judge() -> None:
 
 def test_its_maker_names_the_version_and_the_model() -> None:
     """Six digits of a hash of the numbers and word lists follow the version, then four of what divides texts."""
-    assert re.fullmatch(r"embedded-22#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
+    assert re.fullmatch(r"embedded-23#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
 
 
 def test_another_scale_is_the_same_call() -> None:
@@ -517,3 +517,20 @@ def test_a_reason_names_what_tells_most() -> None:
         "lighthouses",
         "glockenspiels",
     ]
+
+
+def test_only_what_decides_is_quoted() -> None:
+    """Of a window, the sentences that add to the claim; of a long sentence, its clauses; close ones together."""
+    long = (
+        "The hut was built in 1931 by a club whose members carried every beam up the north side of the mountain, and "
+        "because the spring below it dries up in August, guests are asked to bring three litres of water each; "
+        "since then the roof has been replaced twice, once after a storm and once after a fire in the kitchen."
+    )
+    three = "Push the green button. A lamp lights up after a short time. Then turn the brass wheel."
+    for claim, passage, quoted in (
+        ("Guests bring three litres of water each.", long, long[long.index("and because") : long.index("; since")]),
+        ("Push the green button and turn the brass wheel.", three, three),
+        ("Turn the brass wheel.", three, "Then turn the brass wheel."),
+    ):
+        (quote,) = rate(claim, contexts=(passage,))[0].evidence
+        assert (quote.text, quote.verbatim) == (quoted, True)

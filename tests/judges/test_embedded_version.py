@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-22", "df3000586e32")
+RULES = ("embedded-23", "897c416ba702")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -12,6 +12,7 @@ from page_blocks import unpacked
 from ragstone import compare, evaluate
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
+from ragstone.render.comparison import contexts_said
 from ragstone.render.html.comparing import MOST_GROUPS, MOST_UNITS
 from ragstone.testing import ScriptedJudge
 from run_folders import folder, result, score
@@ -112,12 +113,19 @@ def test_a_long_list_is_cut_and_counted(tmp_path: Path) -> None:
     assert {row["sides"][1]["kind"] for row in told["changed"][: MOST_UNITS - 3]} == {"no"}
 
 
-def test_another_question_is_said(tmp_path: Path) -> None:
-    """Under the same id; it is shown beside the first."""
+def test_another_question_or_context_is_said(tmp_path: Path) -> None:
+    """Under the same id; another question is shown beside the first, and of passages how many are the same."""
     ours = judged("r1", "A.", {"A.": 1.0}, 1.0, question="How?")
     theirs = judged("r1", "A.", {"A.": 0.0}, 0.0, question="When?")
     told = records_of(tmp_path, ours, theirs)
-    assert (told["question"], told["other_question"]) == ("How?", "When?")
+    assert (told["question"], told["other_question"], told["contexts"]) == ("How?", "When?", "")
+    texts = {"A": ["x", "y"], "B": ["y", "z", "z"], "C": ["y", "x"]}
+    one, few, turned = (
+        {**ours, "contexts": [{"id": str(n), "rank": n, "text": text} for n, text in enumerate(each)]}
+        for each in texts.values()
+    )
+    assert contexts_said(one, few) == "1 of 3 passages unchanged"
+    assert contexts_said(one, turned) == "the same passages in another order"
 
 
 def test_only_records_that_moved_are_in_the_file(tmp_path: Path) -> None:

@@ -45,6 +45,15 @@ def lowers(metric: str, verdict: Mapping[str, Any] | VerdictDict) -> bool:
     return below and (not best_at_zero(metric) or verdict["label"] == column_of(metric))
 
 
+def worst_first(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> list[Any]:
+    """Return the verdicts that make a score worse: lowest value first, then vital nuggets, then lowest probability."""
+    vital = {unit["id"] for unit in result["units"] if unit.get("importance") == "vital"}
+    return sorted(
+        (verdict for verdict in score["verdicts"] if lowers(score["metric"], verdict)),
+        key=lambda verdict: (verdict["value"], verdict["unit"] not in vital, verdict.get("probability") or 0.0),
+    )
+
+
 def wanting(
     result: Mapping[str, Any] | ResultDict, metric: str, other: Mapping[str, Any] | ResultDict | None = None
 ) -> tuple[Wanting, ...]:
@@ -68,7 +77,5 @@ def _wanting(result: Mapping[str, Any] | ResultDict, metric: str) -> Iterator[Wa
     if score is None:
         return
     units = {unit["id"]: unit for unit in result["units"]}
-    judged = ((v["value"], v) for v in with_verdicts(result, score)["verdicts"] if v["value"] is not None)
-    for value, verdict in sorted(judged, key=lambda item: item[0]):
-        if lowers(metric, verdict):
-            yield Wanting(unit_text(result, units[verdict["unit"]]), value, verdict["reason"] or "")
+    for verdict in worst_first(result, with_verdicts(result, score)):
+        yield Wanting(unit_text(result, units[verdict["unit"]]), verdict["value"], verdict["reason"] or "")

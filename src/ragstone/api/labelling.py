@@ -1,4 +1,4 @@
-"""Draw records from a run and write the page on which a person labels them."""
+"""Draw records from a run and write the page on which a person labels them; match imported labels to a run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragstone.analysis.gold import gold_rows
+from ragstone.analysis.gold_join import join
 from ragstone.analysis.labelling import RECORDS, LabelSample, ratable, sample
 from ragstone.analysis.run import Run
-from ragstone.api.comparing import RunChoice, opened, sources
+from ragstone.api.comparing import RunChoice, opened, run_named, sources
 from ragstone.errors import ConfigError, InputError
 from ragstone.metrics import of_score
 from ragstone.output.target import write_parts
+from ragstone.records.label_imports import Imported, import_labels
 from ragstone.render.html.labelling import LABELS, label_page
 from ragstone.render.wording import lead_order, scored_by
 
@@ -97,3 +100,18 @@ def holder(run: AnyRun, metric: str | None) -> str:
             return name
     known = ", ".join(dict.fromkeys(scored_by(name) for name in names))
     raise InputError(f"run {run.name}: no verdicts for '{metric}' to label; there are verdicts for {known}")
+
+
+def labels_for(run: AnyRun, given: str, task: str = "", store: Path | str | None = None) -> Imported:
+    """Return labels that match units of a run; the others are counted as skipped, by reason.
+
+    ``given`` is what `agree` accepts as gold labels; ``task`` applies to labels of a file that name none.
+    """
+    if task:
+        found = import_labels(given, task)
+    else:
+        found = Imported(gold_rows(given, run, lambda name: run_named(name, store)).rows)
+    joined = join(run, found.rows)
+    found.rows = [row for row in found.rows if id(row) in joined.joined]
+    found.skipped.update({refused.said: refused.count for refused in joined.refused.values()})
+    return found

@@ -92,30 +92,42 @@ def label_page(
 @command(
     label,
     "ragstone label import labels.csv --task support -o labels.jsonl",
-    "ragstone label import label-studio.json -o labels.jsonl",
+    "ragstone label import label-studio.json last -o labels.jsonl",
     name="import",
 )
 def label_import(
     file: str = arg("FILE", "Label Studio JSON, Argilla records, CSV, or JSON Lines from ragstone label."),
+    which: str | None = arg("RUN", "Keep only labels for this run, and take missing steps from it.", default=None),
     *,
     out: OutFile = None,
     task: str = opt("--task", "STEP", "Step for labels that do not specify one, e.g. support.", default=""),
+    store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert labels from another tool to JSON Lines.
 
-    Writes one label per line. Skips cancelled annotations, unsubmitted responses and units without a label.
+    Writes one label per line. Skips cancelled annotations, unsubmitted responses and units without a label. FILE and
+    RUN may be in either order. To compare a run with labels, use ragstone agree.
     """
     import orjson
 
+    from ragstone.api.labelling import labels_for
     from ragstone.cli.exit_codes import say
     from ragstone.cli.output import lines, show_json
     from ragstone.errors import InputError
     from ragstone.metrics import catalogue
     from ragstone.records.label_imports import import_labels
 
-    own = {metric.task() for metric in catalogue().values() if not metric.__module__.startswith("ragstone.")}
-    found = import_labels(file, task, own)
+    if which is not None and not Path(file).is_file() and (Path(which).is_file() or not Path(file).suffix):
+        file, which = which, file
+    if which is not None:
+        with api.opened(which, store) as run:
+            found = labels_for(run, file, task, store)
+    elif (file == "last" or file.isdecimal()) and not Path(file).exists():
+        raise InputError(f"{file} is a run; add the file with its labels: ragstone label import FILE {file}")
+    else:
+        own = {metric.task() for metric in catalogue().values() if not metric.__module__.startswith("ragstone.")}
+        found = import_labels(file, task, own)
     if not found.rows:
         raise InputError(f"{file}: contains no labels{_skipped(found)}")
     with lines(out, [file], as_json=as_json) as write:

@@ -1,6 +1,6 @@
-"""Generate the JSON Schema (2020-12) of records, labels, results and summaries.
+"""Generate the JSON Schema (2020-12) of records, labels, results, summaries and runs.
 
-Schemas of results, labels and summaries are derived from their types. Additional keys are allowed, so that documents
+All schemas except that of a record are derived from types. Additional keys are allowed, so that documents
 of later versions that add keys are still valid.
 """
 
@@ -16,13 +16,14 @@ from msgspec import Struct, StructMeta, structs
 from ragstone.errors import ConfigError
 from ragstone.labels import LabelRow
 from ragstone.records.fields import ALIASES, closest
-from ragstone.result_types import ResultDict, SummaryDict
+from ragstone.result_types import ResultDict, RunDict, SummaryDict
 
 DOCUMENTS: Final[Mapping[str, str]] = {
     "record": "input: one record",
     "label": "input of agree, output of label: one row",
     "result": "one line of results.jsonl",
     "summary": "summary.json",
+    "run": "run.json",
 }
 _PLAIN: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _TEXT: Final = {"type": ["string", "null"]}
@@ -60,7 +61,7 @@ def schema_of(name: str) -> dict[str, Any]:
         aside = {"type": "object", "properties": properties, "required": [*unread]}
         found = {"anyOf": [_of(ResultDict, defs), aside]}
     else:
-        found = _of({"label": LabelRow, "summary": SummaryDict}[name], defs)
+        found = _of({"label": LabelRow, "summary": SummaryDict, "run": RunDict}[name], defs)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": DOCUMENTS[name]}
     return {**head, **found, **({"$defs": defs} if defs else {})}
 

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ragstone.analysis.check import CheckResult, Decision
+from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import Comparison
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
+    Behind,
+    behind,
     findings,
     headline,
     in_the_way,
@@ -71,6 +73,7 @@ def junit(gate: CheckResult) -> bytes:
         properties = SubElement(suite, "properties")
         for line in lines:
             SubElement(properties, "property", {"name": "agreement", "value": _xml(line)})
+    records = {id(one.decision): one for one in behind(gate)}
     for decision in gate.decisions:
         case = SubElement(
             suite,
@@ -82,7 +85,7 @@ def junit(gate: CheckResult) -> bytes:
             },
         )
         said = _short(decision.said)
-        text = "\n".join([said, *map(_short, decision.notes), *_told(decision)])
+        text = "\n".join([said, *map(_short, decision.notes), *_told(records.get(id(decision)))])
         if decision.outcome == "passed":
             SubElement(case, "system-out").text = _xml(text)
         else:
@@ -95,12 +98,17 @@ def junit(gate: CheckResult) -> bytes:
     return document + b"\n"
 
 
-def _told(decision: Decision) -> Iterator[str]:
+def _told(found: Behind | None) -> Iterator[str]:
     """Yield the records behind a threshold that was not met, each with the units that lower its score."""
-    for worst in decision.worst:
-        yield ""
+    if found is None:
+        return
+    if found.as_for:
+        yield f"the same records as for {_short(found.as_for)}"
+    for at, (worst, units) in enumerate(found.records):
+        if units or not at:
+            yield ""
         yield f"{_short(worst.record)}  {_short(record_said(worst))}"
-        for unit in worst.wanting:
+        for unit in units:
             yield f"  - {_short(unit.text)}"
             if unit.reason:
                 yield f"    {_short(unit.reason)}"
@@ -135,17 +143,17 @@ def markdown(gate: CheckResult) -> bytes:
     ]  # fmt: skip
     for decision in gate.decisions:
         threshold = decision.threshold
-        found = "; ".join([decision.found, *decision.notes])
+        told = "; ".join([decision.found, *decision.notes])
         outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
-        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {required_said(threshold)} | {_plain(found)} |")
-    for decision in gate.decisions:
-        if decision.worst:
-            lines += ["", f"### {_plain(worst_said(decision))}", ""]
-            for worst in decision.worst:
-                lines.append(f"- {_plain(worst.record)}: {_plain(record_said(worst))}")
-                for unit in worst.wanting:
-                    reason = f" \u2013 {_plain(unit.reason)}" if unit.reason else ""
-                    lines.append(f"  - {_plain(unit.text)}{reason}")
+        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {required_said(threshold)} | {_plain(told)} |")
+    for found in behind(gate):
+        lines += ["", f"### {_plain(worst_said(found.decision))}", ""]
+        lines += [f"The same records as for {_plain(found.as_for)}."] if found.as_for else []
+        for worst, units in found.records:
+            lines.append(f"- {_plain(worst.record)}: {_plain(record_said(worst))}")
+            for unit in units:
+                reason = f" \u2013 {_plain(unit.reason)}" if unit.reason else ""
+                lines.append(f"  - {_plain(unit.text)}{reason}")
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 

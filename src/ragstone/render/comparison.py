@@ -6,12 +6,16 @@ The terminal and the page use the same wording.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
 from ragstone.analysis.compare import NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, Finding, points_apart, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
+from ragstone.analysis.verdicts import Wanting
 from ragstone.questions import TASKS
 from ragstone.render.text import NBSP, between, flat, number, percent, plural, short_id
 from ragstone.render.wording import folded, lead_order
@@ -125,6 +129,17 @@ def moved_title(one: Compared) -> str:
     return f"Largest changes in {one.metric} (points)"
 
 
+def contexts_said(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Return ``4 of 5 passages unchanged`` for a record's results with different contexts; empty for the same."""
+    first, second = ([context["text"] for context in result.get("contexts", ())] for result in (ours, theirs))
+    if first == second:
+        return ""
+    same = (Counter(first) & Counter(second)).total()
+    if same == len(first) == len(second):
+        return "the same passages in another order"
+    return f"{number(same)} of {plural(max(len(first), len(second)), 'passage')} unchanged".replace(NBSP, " ")
+
+
 def in_the_way(found: Comparison) -> list[str]:
     """List caveats of a comparison: other judges, prompts or parameters, an early end, unjudged units."""
     lines = [f"{flat(warning[:1].upper() + warning[1:])}." for warning in found.warnings]
@@ -221,6 +236,35 @@ def worst_said(decision: Decision) -> str:
     titles = {"max": f"Highest {metric}", "min_coverage": f"Records without a score for {metric}"}
     title = f"Largest drops in {metric}" if kind in DROPS else titles.get(kind, f"Lowest {metric}")
     return f"{title} (threshold: {required_said(decision.threshold)})"
+
+
+class Behind(Struct, frozen=True):
+    """A threshold that was not met, the records behind it, and the units to list for each.
+
+    ``as_for`` names the earlier threshold with the same records, which are then not listed again.
+    """
+
+    decision: Decision
+    records: list[tuple[Worst, tuple[Wanting, ...]]]
+    as_for: str = ""
+
+
+def behind(gate: CheckResult, units: int | None = None) -> Iterator[Behind]:
+    """Yield the thresholds that list records, with at most so many ``units`` of a record; each unit is listed once."""
+    told: dict[tuple[str, ...], str] = {}
+    shown: set[tuple[str, str]] = set()
+    for decision in gate.decisions:
+        named = (decision.threshold.metric, *(f"{one.record} {record_said(one)}" for one in decision.worst))
+        if decision.worst and named in told:
+            yield Behind(decision, [], told[named])
+        elif decision.worst:
+            told[named] = threshold_said(decision)
+            new = [
+                (one, tuple(unit for unit in one.wanting[:units] if (one.record, unit.text) not in shown))
+                for one in decision.worst
+            ]
+            shown.update((one.record, unit.text) for one, some in new for unit in some)
+            yield Behind(decision, new)
 
 
 def outcome_said(gate: CheckResult) -> str:

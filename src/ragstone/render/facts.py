@@ -16,7 +16,7 @@ from msgspec import Struct
 from ragstone import metrics
 from ragstone.analysis.cascades import partial, silent
 from ragstone.analysis.run import Run, part_said, unit_text
-from ragstone.analysis.verdicts import lowers, with_verdicts
+from ragstone.analysis.verdicts import with_verdicts, worst_first
 from ragstone.metrics.base import HOW_TO_ADD
 from ragstone.render.agreement import agreements
 from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
@@ -143,9 +143,8 @@ class RunFacts:
             if score["value"] is None or score["value"] >= 1:
                 continue
             units = {unit["id"]: unit for unit in result["units"]}
-            wanting = sorted(_wanting(score), key=lambda v: _badness(v, units[v["unit"]]))
-            texts = (unit_text(result, units[verdict["unit"]]) for verdict in wanting)
-            yield Low(result, score, shortfall(result, score), tuple(zip(wanting, texts, strict=True)))
+            told = tuple((verdict, unit_text(result, units[verdict["unit"]])) for verdict in worst_first(result, score))
+            yield Low(result, score, shortfall(result, score), told)
 
     def next_command(self, options: Sequence[str]) -> str:
         """Return the command that shows the record with the lowest value; ``options`` locate the store."""
@@ -216,7 +215,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     """Return ``1 of 2 claims not found`` for a score with verdicts; empty if these are on the whole response."""
-    wanting = _wanting(score)
+    wanting = worst_first(result, score)
     name, levels = score["metric"], {unit["id"]: unit["level"] for unit in result["units"]}
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
     finer = metrics.column_of(name) in metrics.of_score(name).ranked_by
@@ -231,15 +230,6 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     lacking = words.get(metrics.column_of(name), words["no"]) if metrics.best_at_zero(name) else words[kind]
     lacking = or_contradicted(words, lacking, [verdict["reason"] for verdict in wanting])
     return f"{len(wanting)} of {plural(counted, level if unit == 'response' else unit)} {lacking}".replace(NBSP, " ")
-
-
-def _wanting(score: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [verdict for verdict in score["verdicts"] if lowers(score["metric"], verdict)]
-
-
-def _badness(verdict: Mapping[str, Any], unit: Mapping[str, Any]) -> tuple[float, bool, float]:
-    """Return a sort key that puts the worst verdict first; of equally bad nuggets, vital ones come first."""
-    return verdict["value"], unit.get("importance") != "vital", verdict["probability"] or 0.0
 
 
 def handle(record: str, position: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
@@ -16,14 +17,20 @@ from ragstone.judges.embedded.alignment import Alignment, Clash
 from ragstone.judges.embedded.contrasts import asks, doubted
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.slots import clash
-from ragstone.judges.embedded.statement import Statement, masks_of, windows_of
+from ragstone.judges.embedded.statement import Masks, Statement, masks_of, windows_of
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, listed_stems, pronouns, stem_of
 
 _JOINED: Final = re.compile(r"(?:-\w+)+")
 WORDS_NAMED: Final = 5  # maximum words named in a reason
-LITTLE: Final = 0.1  # minimum share of a statement that a second window must add to be quoted
+LITTLE: Final = 0.1  # minimum share of a statement that a second window, or part of one, must add to be quoted
 TELLING: Final = 3.0  # minimum weight of a word that is meaningful by itself
+QUOTED: Final = 240  # characters of a sentence that is quoted in clauses
+GAP: Final = 40  # maximum characters between two parts that are quoted together
+SHORTEST: Final = 80  # minimum characters of a part of a sentence; shorter clauses stay with the next one
+_CLAUSE: Final = re.compile(r"[,;:.!?)]['\"\u201d\u2019]*\s+|\s[-\u2013\u2014]\s|\n\s*|(?<=[\u3001\u3002\uff0c\uff1b])")
+_BETWEEN: Final = " \n,;:-\u2013\u2014"
+"""Signs between two clauses, which are not quoted."""
 
 
 class Features(NamedTuple):
@@ -50,7 +57,7 @@ class Finding(Struct, frozen=True):
 
     There are at most ``WORDS_NAMED`` ``missing`` words: numbers first, then names, then the rarest. ``telling`` are
     those of them that are meaningful by themselves. ``echoed``: all of them occur in the question. ``clash`` is a fact
-    that the evidence states differently.
+    that the evidence states differently. ``quotes`` are the parts of the windows that decide.
     """
 
     features: Features
@@ -62,6 +69,7 @@ class Finding(Struct, frozen=True):
     clash: Clash | None = None
     telling: tuple[str, ...] = ()
     echoed: bool = False
+    quotes: tuple[tuple[int, int, int], ...] = ()
 
 
 def find(
@@ -107,7 +115,58 @@ def find(
     features = _features(claim, statement, library, union, windows)
     echoed = all(statement.stems[i] in asked for i in lost)
     share = statement.share(in_best)
-    return Finding(features, places, missing, shared, len(statement.tokens), share, found, telling, echoed)
+    parts = tuple(quote for place in places for quote in _quotes(statement, masks, place, library))
+    return Finding(features, places, missing, shared, len(statement.tokens), share, found, telling, echoed, parts)
+
+
+def _quotes(statement: Statement, masks: Masks, place: Stretch, library: Library) -> list[tuple[int, int, int]]:
+    """Return passage, start and end of the parts of a window to quote: those that add most to the statement, in order.
+
+    Close ones are joined.
+    """
+    parts = list(_parts(statement, masks, place, library))
+    chosen: list[tuple[int, int, int]] = []
+    held = 0
+    while len(chosen) < len(parts):
+        best = max(parts, key=lambda part: statement.share(held | part[2]))
+        if chosen and statement.share(held | best[2]) < statement.share(held) + LITTLE:
+            break
+        chosen.append(best)
+        held |= best[2]
+    found: list[tuple[int, int, int]] = []
+    for start, end, _ in sorted(chosen):
+        if found and start - found[-1][2] <= GAP:
+            found[-1] = (place.passage, found[-1][1], end)
+        else:
+            found.append((place.passage, start, end))
+    return found
+
+
+def _parts(statement: Statement, masks: Masks, place: Stretch, library: Library) -> Iterator[tuple[int, int, int]]:
+    """Yield start and end of each sentence of a window, or clause of a long one, with the statement's words in it."""
+    text = library.texts[place.passage]
+    for number in range(place.first, place.last + 1):
+        span, sentence = text.spans[number], text.sentence(number)
+        cuts = _cuts(sentence) if len(sentence) > QUOTED and number not in text.rows else []
+        if len(cuts) <= 2:
+            yield span.start, span.end, masks.get((place.passage, number), 0)
+            continue
+        held = [0] * (len(cuts) - 1)
+        for token in text.tokens(number):
+            if (bit := statement.number.get(token.stem)) is not None:
+                held[bisect_right(cuts, token.start) - 1] |= 1 << bit
+        for (start, end), mask in zip(pairwise(cuts), held, strict=True):
+            words = sentence[start:end].rstrip("" if end == len(sentence) else _BETWEEN)
+            yield span.start + start, span.start + start + len(words), mask
+
+
+def _cuts(sentence: str) -> list[int]:
+    """Return the offsets between the clauses of a sentence, with both of its ends."""
+    cuts = [0]
+    for clause in _CLAUSE.finditer(sentence):
+        if clause.end() - cuts[-1] >= SHORTEST and len(sentence) - clause.end() >= SHORTEST:
+            cuts.append(clause.end())
+    return [*cuts, len(sentence)]
 
 
 def _copied(statement: Statement, window: Sequence[Token]) -> bool:

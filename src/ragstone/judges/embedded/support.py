@@ -49,10 +49,11 @@ Name = Callable[[Window], str]
 
 
 class SupportOutcome(Struct, frozen=True):
-    """The calibrated probability of support, the windows to quote, and the reason.
+    """The calibrated probability of support, the windows of evidence, and the reason.
 
     ``chance`` is None if there is nothing to judge: a ``trivial`` sentence, or a text without words. ``found``: the
-    windows with words of the statement, None if it only says that something is missing.
+    windows with words of the statement, None if it only says that something is missing. ``quotes``: what to quote of
+    the windows, if not all.
     """
 
     chance: float | None
@@ -60,12 +61,14 @@ class SupportOutcome(Struct, frozen=True):
     reason: str
     trivial: bool = False
     found: Sequence[Window] | None = None
+    quotes: Sequence[Window] = ()
 
     def row(self) -> dict[str, Any]:
         """Return the outcome as a row of a reply."""
         if self.chance is None:
             return {"trivial": self.trivial, "reason": self.reason}
-        return {"chance": round(self.chance, 6), "windows": [*map(list, self.windows)], "reason": self.reason}
+        quoted = [*map(list, self.quotes or self.windows)]
+        return {"chance": round(self.chance, 6), "windows": quoted, "reason": self.reason}
 
 
 def judged(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
@@ -113,7 +116,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
     flat = " ".join(text[at.start : at.end].split())
     short = flat if len(flat) <= 80 else flat[:79].rstrip() + "\u2026"
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
-    windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in found.windows[:1])
+    windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in (found.quotes or found.windows)[:1])
     return SupportOutcome(
         chance,
         list(windows)[:QUOTES],
@@ -131,7 +134,8 @@ def assigned(text: str, library: Library, question: str) -> SupportOutcome:
     missing = f"; missing: {', '.join(named(finding.missing))}" if finding.missing and chance < full else ""
     said = "found" if chance >= full else "partly found" if chance >= partial else "not found"
     windows = _windows(finding, library) if chance >= partial else []
-    return SupportOutcome(chance, windows, f"{said} in the response (support {chance:.2f}){missing}")
+    reason = f"{said} in the response (support {chance:.2f}){missing}"
+    return SupportOutcome(chance, windows, reason, quotes=finding.quotes if windows else ())
 
 
 def supported(text: str, library: Library, name: Name, *, trivial: bool = False, question: str = "") -> SupportOutcome:
@@ -199,8 +203,9 @@ def _windows(finding: Finding, library: Library) -> list[Window]:
 def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     chance, clash, found = _chance(finding), finding.clash, _windows(finding, library)
     windows, missing = found if chance > 0 else [], ", ".join(named(finding.missing))
+    quotes = finding.quotes if windows else ()
     if clash:
-        return replace(differing(clash, windows, chance, library, name), found=found)
+        return replace(differing(clash, windows, chance, library, name, quotes), found=found)
     if not found:
         reason = f"not found: {missing}" if missing else "not found"
     elif chance >= model().support.yes:
@@ -215,21 +220,28 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
         reason = f"not found{words} (support {chance:.2f}; nearest: {name(windows[0])})"
     else:
         reason = f"same words, different statement, in {name(windows[0])} (support {chance:.2f})"
-    return SupportOutcome(chance, windows, reason, found=found)
+    return SupportOutcome(chance, windows, reason, found=found, quotes=quotes)
 
 
-def differing(clash: Clash, windows: Sequence[Window], chance: float, library: Library, name: Name) -> SupportOutcome:
-    """Return the outcome of a statement with a fact that the evidence states differently or that is in no passage."""
+def differing(
+    clash: Clash, windows: Sequence[Window], chance: float, library: Library, name: Name, quotes: Sequence[Window] = ()
+) -> SupportOutcome:
+    """Return the outcome of a statement with a fact that the evidence states differently or that is in no passage.
+
+    A sentence that states it differently comes first.
+    """
     if not clash.has:
-        return SupportOutcome(
-            chance, windows, f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
-        )
+        reason = f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
+        return SupportOutcome(chance, windows, reason, quotes=quotes)
     at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
     where = f"{name(at)} says {clash.has} (support {chance:.2f})"
     same = f"contradicted: says {clash.says}; {where}"
     reason = same if clash.same else f"not found: {clash.says}; nearest: {where}"
-    others = (one for one in windows if one[0] != at[0] or one[2] <= at[1] or one[1] >= at[2])
-    return SupportOutcome(chance, [at, *others], reason)
+    first, apart = (
+        [at, *(one for one in some if one[0] != at[0] or one[2] <= at[1] or one[1] >= at[2])]
+        for some in (windows, quotes)
+    )
+    return SupportOutcome(chance, first, reason, quotes=apart if quotes else ())
 
 
 def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:
@@ -262,7 +274,7 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
         return SupportOutcome(chance, held or (), reason, found=held)
     place = f"{name(windows[0])} has" if windows else "the contexts contain"
     reason = f"says information is missing, but {place}: {', '.join(named(finding.shared))} (support {chance:.2f})"
-    return SupportOutcome(chance, windows, reason, found=held)
+    return SupportOutcome(chance, windows, reason, found=held, quotes=finding.quotes)
 
 
 def _denied(text: str, library: Library) -> bool:

@@ -22,7 +22,7 @@ from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
 from ragstone.questions import history_of
-from ragstone.render.comparison import findings, headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.comparison import contexts_said, findings, headline, in_the_way, leading_of, left_out, notes
 from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
@@ -185,6 +185,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "histories": list(dict.fromkeys(str(history_of(result["meta"])) for result in (ours, theirs))),
             "question": ours["question"],
             "other_question": theirs["question"] if theirs["question"] != ours["question"] else None,
+            "contexts": contexts_said(ours, theirs),
             "responses": [ours["response"]] if same_response else [ours["response"], theirs["response"]],
             "marks": marks,
             "changed": [_row(*row) for row in changed[:MOST_UNITS]],

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ragstone.analysis.check import CheckResult, Decision
+from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import NUGGETS, VITAL, Compared, Comparison
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
@@ -20,6 +20,9 @@ from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
+    Behind,
+    behind,
+    contexts_said,
     findings,
     headline,
     in_the_way,
@@ -163,8 +166,12 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
     signs: list[tuple[str, str]] = []
     for moved, shown in zip(one.moved, points, strict=True):
         side = _side(one.metric, moved)
-        worse, units = _worse(one.metric, moved, runs)
+        ours, theirs = (run.find(moved.record) for run in runs)
+        worse, better = (theirs, ours) if side else (ours, theirs)
+        units = wanting(worse, one.metric, better) if worse is not None else ()
         values = f"{percent(moved.first)} to {percent(moved.second)}"
+        if 2 * found.other_contexts <= found.shared and ours and theirs and contexts_said(ours, theirs):
+            values += ", other contexts"  # if most have others, the warning is enough
         values += f"; in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
@@ -174,13 +181,6 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
 def _side(metric: str, moved: Moved) -> int:
     """Return 0 if a record's value is worse in the first run, else 1."""
     return int((moved.difference < 0) != best_at_zero(metric))
-
-
-def _worse(metric: str, moved: Moved, runs: tuple[AnyRun, AnyRun]) -> tuple[Any, Sequence[Wanting]]:
-    """Return the record from the run in which its value is worse, and the units that are wrong only there."""
-    side = _side(metric, moved)
-    worse, better = runs[side].find(moved.record), runs[1 - side].find(moved.record)
-    return worse, wanting(worse, metric, better) if worse is not None else ()
 
 
 def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wanting]) -> list[tuple[str, str]]:
@@ -213,14 +213,13 @@ def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Pla
 def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """Return the whole screen of a check."""
     said = outcome_said(gate)
-    shown: set[tuple[str, str]] = set()
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
     if gate.baseline:
         title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
     return page(
         title,
         _decisions(gate),
-        *(_worst(decision, run, look, shown) for decision in gate.decisions if decision.worst),
+        *(_worst(found, run, look) for found in behind(gate, 1)),
         Prose(f"{said[:1].upper()}{said[1:]}."),
         Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
         _next(gate, run, options),
@@ -246,15 +245,16 @@ def _decisions(gate: CheckResult) -> RenderableType:
     return grid(rows, "<~", first=wide)
 
 
-def _worst(decision: Decision, run: AnyRun, look: Look, shown: set[tuple[str, str]]) -> RenderableType:
-    """Return the records behind a threshold, each with its worst unit unless that is already ``shown`` above."""
-    room, metric = look.width - 4, decision.threshold.metric
+def _worst(found: Behind, run: AnyRun, look: Look) -> RenderableType:
+    """Return the records behind a threshold, each with its worst unit unless that is already listed above."""
+    title = worst_said(found.decision)
+    if found.as_for:
+        return section(title, indented(Prose(f"the same records as for {flat(found.as_for)}")))
+    room, metric = look.width - 4, found.decision.threshold.metric
     blocks: list[RenderableType] = []
     signs: list[tuple[str, str]] = []
-    for one in decision.worst:
+    for one, units in found.records:
         result = run.find(one.record)
-        units = [unit for unit in one.wanting[:1] if (one.record, unit.text) not in shown]
-        shown.update((one.record, unit.text) for unit in units)
         blocks.append(record_lines(one.record, record_said(one), units, result, look, room))
         signs += _signs(metric, result, units)
-    return _records(worst_said(decision), Group(*blocks), signs, look)
+    return _records(title, Group(*blocks), signs, look)

@@ -1,4 +1,4 @@
-// One record: question and response on the left, passages on the right, everything else in tabs below.
+// One record: question, response and verdicts on the left; the passages stay beside them on the right.
 
 /** @typedef {{name: string, title: string, size?: number, layer?: string, metrics?: string[], body: () => Child | Child[]}} Tab */
 
@@ -31,13 +31,18 @@ function caseView(found, trouble) {
       'div.columns',
       el(
         'div.column.left',
-        earlierTurns(found.history),
-        el('h2', 'Question'),
-        el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span.empty', 'none')),
-        el('div.head', el('h2', 'Response'), layerChoice(record, layer)),
-        responseText(record, layer, lights),
-        layer?.marked ? legend(layer) : null,
-        found.reference ? [el('h2', 'Reference'), el('div', { class: 'prose', dir: 'auto' }, found.reference)] : null,
+        el(
+          'div.answered',
+          earlierTurns(found.history),
+          el('h2', 'Question'),
+          el('div', { class: 'prose question', dir: 'auto' }, found.question || el('span.empty', 'none')),
+          el('div.head', el('h2', 'Response'), layerChoice(record, layer)),
+          responseText(record, layer, lights),
+          layer?.marked ? legend(layer) : null,
+          found.reference ? [el('h2', 'Reference'), el('div', { class: 'prose', dir: 'auto' }, found.reference)] : null,
+        ),
+        tabsView(tabs, tab),
+        aboutRecord(found),
       ),
       el(
         'div',
@@ -46,8 +51,6 @@ function caseView(found, trouble) {
         passagesView(record, layer, lights),
       ),
     ),
-    tabsView(tabs, tab),
-    aboutRecord(found),
   ]);
   lights.show(lights.pinned || worstUnit(layer));
   return box;

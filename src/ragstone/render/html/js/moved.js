@@ -118,6 +118,7 @@ function movedRecord(one, metric) {
     one.other_question === null
       ? null
       : el('p.note', `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
+    one.contexts ? el('p.note', `Different contexts in ${after}: ${one.contexts}.`) : null,
     one.responses.length === 1
       ? el('div.both', responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []))
       : el(
