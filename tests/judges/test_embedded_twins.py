@@ -5,9 +5,10 @@ was looked at while the judge was built, ``second`` was not. ``short`` holds sin
 try a judge, most with two parallel clauses. ``pairs`` say the same in other words, twenty of each of ten kinds; those
 with odd ids were looked at first, the others only once they had been measured. ``claims`` are eight or ten claims about
 each passage, half of them true, by somebody who had not seen the judge; they were looked at once they had been
-measured. ``subjects`` are claims about passages with several subjects, written before the rule on them; four of its
-twelve fields were not looked at. The floors are what was measured, rounded down. ``rules`` and ``reasons`` were written
-with the rules, all of them hold.
+measured. ``answers`` are sentences as a language model writes them, about one to three passages; the half that is
+called ``look`` was looked at before it was measured, the other half afterwards. ``subjects`` are claims about passages
+with several subjects, written before the rule on them; four of its twelve fields were not looked at. The floors are
+what was measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def measured(name: str) -> dict[str, Rates]:
     """The rates by group of kinds."""
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for twin in rows(name):
-        pair = (accepted(twin["true"], twin["passage"]), not accepted(twin["false"], twin["passage"]))
+        passages = twin.get("passages") or [twin["passage"]]
+        pair = (accepted(twin["true"], *passages), not accepted(twin["false"], *passages))
         found[GROUPS.get(twin["kind"], "facts") if twin.get("lang", "en") == "en" else "languages"].append(pair)
     return {
         group: Rates(sum(a for a, _ in pairs) / len(pairs), sum(r for _, r in pairs) / len(pairs))
@@ -74,7 +76,7 @@ GROUPS = {
 FLOORS = {
     "first": {
         "facts": Rates(0.97, 0.87),
-        "order": Rates(0.96, 0.58),
+        "order": Rates(0.96, 0.62),
         "paraphrase": Rates(0.0, 0.96),
         "languages": Rates(0.93, 0.79),
     },
@@ -85,7 +87,8 @@ FLOORS = {
         "languages": Rates(0.0, 0.0),
     },
     "short": {"short": Rates(0.97, 0.95)},
-    "pairs": {"facts": Rates(0.75, 0.65), "order": Rates(0.65, 0.45)},
+    "pairs": {"facts": Rates(0.75, 0.66), "order": Rates(0.65, 0.46)},
+    "answers": {"facts": Rates(0.86, 0.67), "order": Rates(0.91, 0.5)},
 }
 
 

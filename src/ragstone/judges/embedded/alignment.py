@@ -185,6 +185,7 @@ class Alignment(ParsedStatement):
         self._near: dict[int, list[tuple[int, float]]] = {}
         self._carried: dict[Line, float] = {}
         self._topics: dict[Line, list[int]] = {}
+        self._named: dict[int, frozenset[int]] = {}
 
     def line(self, passage: int, sentence: int) -> Line:
         """Return an evidence sentence."""
@@ -394,7 +395,24 @@ class Alignment(ParsedStatement):
 
     def carriers(self, most: int) -> list[Line]:
         """Return those of the ``most`` best sentences that share enough with the statement to contradict it."""
-        return [line for line in self.lines[:most] if self.carries(line)]
+        found = [line for line in self.lines[:most] if self.carries(line)]
+        return [
+            one for one in found if self.named(one.passage) or not any(self.named(line.passage) for line in self.lines)
+        ]
+
+    def named(self, passage: int) -> frozenset[int]:
+        """Return which names of the statement, with a number after them, a passage contains: "Corvo 300"."""
+        known = self._named.get(passage)
+        if known is None:
+            index = self.library.texts[passage].index
+            runs = [
+                (first, last + (last + 1 < len(self.tokens) and self.tokens[last + 1].kind == NUMBER))
+                for first, last in self.names
+                if not self._counted.intersection(range(first, last + 1))
+            ]
+            known = frozenset(first for first, last in runs if index.keys() >= {*self.stems[first : last + 1]})
+            self._named[passage] = known
+        return known
 
     def speaks_of(self, i: int, line: Line, place: int) -> bool:
         """Return whether a place has the topic of a word's clause: enough words of the clause are close to it."""

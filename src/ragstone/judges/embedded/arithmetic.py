@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Final
 
-from ragstone.judges.embedded.alignment import Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import FITS, SPOKEN, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import DAY, HEDGED, OPERANDS, TIMES, Quantity, money_dimensions
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set
@@ -30,6 +30,7 @@ FACTORS: Final = {
 _NOT_SCALED: Final = frozenset((TIMES, "percent", "points", "year", "decade", "date", "rank", "clock"))
 _OF_THEM: Final = frozenset(("them", "which", "whom"))
 REACH: Final = 5  # words before "than" where a number says how much more
+FAR: Final = 12  # ... where the word that compares is: "more likely to find work within six months than"
 _NO_DEGREES: Final = frozenset(("other", "rather", "under", "over", "after", "never", "ever", "whether", "either"))
 _TIMES: Final = frozenset(("year", "date", "clock"))
 _AGE: Final = frozenset(("older", "earlier", "younger", "later", "newer"))
@@ -79,7 +80,7 @@ def _parts(line: ParsedStatement) -> list[Quantity]:
     return [one for one in line.quantities if line.word(one.at + 1) == "of" and line.word(one.at + 2) in _OF_THEM]
 
 
-def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> bool:
+def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool, changing: bool) -> bool:
     """Return whether a quantity follows from two others: a difference of times or a share; a sum if ``adding``.
 
     Few operations are tried. Sums and differences of counts require a word in the claim that says so, because among
@@ -93,7 +94,7 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
             if any(math.isclose(apart * 60, want, rel_tol=1e-6) for apart in (abs(a - b), NIGHT - abs(a - b))):
                 return True
         elif claim.dimension == "percent" and one.dimension == other.dimension != "year" and a and b:
-            shares = (abs(a - b) / abs(a), abs(a - b) / abs(b), a / b, b / a)
+            shares = (abs(a - b) / abs(a), abs(a - b) / abs(b)) if changing else (a / b, b / a)
             if any(math.isclose(100 * share, want, rel_tol=slack) for share in shares):
                 return True
         if adding and one.dimension == other.dimension and claim.dimension in ("", one.dimension):
@@ -102,6 +103,11 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool) -> 
         elif one.dimension == other.dimension == "year" and abs(a - b) == claim.written:
             return claim.unit.startswith("year")
     return False
+
+
+def changes(stems: Sequence[str]) -> bool:
+    """Return whether English words speak of a rise or a fall."""
+    return not (opposites("increas", LANGUAGE) | opposites("decreas", LANGUAGE)).isdisjoint(stems)
 
 
 def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
@@ -148,26 +154,57 @@ def measured(aligned: Alignment) -> Clash | bool:
     by = next(i for i in range(at - 1, -1, -1) if aligned.tokens[i].stem == sides[2])
     word = aligned.words[by]
     sign = (word in word_set("larger")) - (word in word_set("smaller"))  # 0: "faster" may be more or less
-    if any(at - REACH < one.at <= at + 1 and one.dimension not in _TIMES for one in aligned.quantities):
+    named = {last + 1 for _, last in aligned.names}  # "the Kestrel 14"
+    if any(at - REACH < q.at <= at + 1 and q.dimension not in _TIMES and q.at not in named for q in aligned.quantities):
         return False  # "20% more than", "more than half"
     left, right = _told_apart(aligned, (sides[0] - sides[1]) & {*aligned.stems[:by]}, sides[1] - sides[0])
-    for passage in dict.fromkeys(line.passage for line in aligned.lines) if sign else ():
-        lines = sorted((line for line in aligned.lines if line.passage == passage), key=lambda line: line.sentence)
-        values = [held for held in _values(lines, left, right).values() if len(held[0]) == len(held[1]) == 1]
-        fitting = [(mine, theirs) for (mine,), (theirs,) in values if _fits(mine[1].dimension, word)]
-        if len(fitting) != 1:
+    for values in _tables(aligned, left, right, by) if sign else ():
+        pairs = [(mine, theirs) for (mine,), (theirs,) in values if _fits(mine[1].dimension, word)]
+        if len(pairs) != 1:
             continue
-        (line, one), (_, other) = fitting[0]
+        (line, one), (_, other) = pairs[0]
         sign *= -1 if one.dimension == "year" and word in {"older", "younger"} else 1
         if one.value == other.value:
             return False
         if (one.value - other.value) * sign > 0:
             aligned.agreed.add(by)
             return True
-        said = " and ".join(shortened(side.text[value.start : value.end]) for side, value in fitting[0])
+        joint = " and " if pairs[0][0][0].passage == pairs[0][1][0].passage else ", another passage "
+        said = joint.join(shortened(side.text[value.start : value.end]) for side, value in pairs[0])
         says = aligned.quote(by, max(aligned.inside(at)))
         return line.clash("comparison", says, said)._replace(same=True)
     return False
+
+
+def _tables(
+    aligned: Alignment, left: frozenset[str], right: frozenset[str], by: int
+) -> Iterator[list[tuple[Held, Held]]]:
+    """Yield the values of both sides by dimension if each has one: in each passage, then in passages on one side each.
+
+    Of several values in a passage on one side, that which corresponds best to the word of comparison counts.
+    """
+    passages = dict.fromkeys(line.passage for line in aligned.lines)
+    for passage in passages:
+        lines = sorted((line for line in aligned.lines if line.passage == passage), key=lambda line: line.sentence)
+        yield [held for held in _values(lines, left, right).values() if len(held[0]) == len(held[1]) == 1]
+    indices = {passage: aligned.library.texts[passage].index for passage in passages}
+    sides = [{stem for stem in side if not all(stem in index for index in indices.values())} for side in (left, right)]
+    best: dict[int, tuple[float, Line, Quantity]] = {}
+    for line in aligned.lines:
+        held = [not side.isdisjoint(indices[line.passage]) for side in sides]
+        named = {last + 1 for _, last in line.names}
+        plain = (one for one in line.quantities if one.at not in named and not (one.bound or _is_step(line, one)))
+        for one in plain if sum(held) == 1 else ():
+            fit = aligned.fit(by, line, one.at)
+            if fit > best.get(held.index(True), (FITS,))[0] and _fits(one.dimension, aligned.words[by]):
+                best[held.index(True)] = fit, line, one
+    if len(best) == 2 and best[0][2].dimension == best[1][2].dimension and best[0][2].unit[:4] == best[1][2].unit[:4]:
+        yield [([best[0][1:]], [best[1][1:]])]
+
+
+def _is_step(line: ParsedStatement, one: Quantity) -> bool:
+    """Return whether a quantity is a difference: "250 metres lower than"."""
+    return line.word(one.last + 2) == "than"
 
 
 def _told_apart(aligned: Alignment, *sides: frozenset[str]) -> list[frozenset[str]]:
@@ -199,7 +236,7 @@ def _values(lines: Sequence[Line], left: frozenset[str], right: frozenset[str]) 
     side, at, taken = -1, (-1, -1), set[tuple[tuple[int, int], str]]()
     for n, line in enumerate(lines):
         mentions = {i: int(token.stem in right) for i, token in enumerate(line.tokens) if token.stem in left | right}
-        values = [one for one in line.quantities if one.at not in mentions]
+        values = [one for one in line.quantities if one.at not in mentions and not _is_step(line, one)]
         first = next((one.at for one in values if one.dimension not in _TIMES), len(line.tokens))
         before = not mentions or min(mentions) < first
         last: Quantity | None = None
@@ -232,6 +269,8 @@ def compared(aligned: Alignment) -> Clash | bool | None:
         theirs = _sides(line)
         if theirs is None or any(aligned.negated) or any(line.negated):
             continue
+        if line.lends == SPOKEN:  # "It stands lower than the other one"
+            theirs = theirs[0] | line.before, *theirs[1:]
         left, right = own[0] - own[1] - theirs[0], own[1] - own[0] - theirs[1]
         if not (left & (theirs[1] - theirs[0]) and right & (theirs[0] - theirs[1])):
             continue
@@ -253,13 +292,15 @@ def _invented(aligned: Alignment) -> Clash | None:
     near = spoken.union(*((*likes(stem, LANGUAGE), *opposites(stem, LANGUAGE)) for stem in spoken))
     if any(not near.isdisjoint(line.places) or "than" in line.words for line in aligned.lines):
         return None
+    if any(aligned.clauses) and any(line.quantities for line in aligned.lines[:2]):
+        return None  # values may say so
     end = next(last for first, last in aligned.names if first <= at + 1 <= last)
     return Clash("comparison", aligned.quote(by, end))
 
 
 def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] | None:
     at = side.words.index("than") if "than" in side.words[:-1] else 0
-    near = [i for i in range(at - 1, max(-1, at - 6), -1) if opposites(side.tokens[i].stem, LANGUAGE)]
+    near = [i for i in range(at - 1, max(-1, at - FAR), -1) if opposites(side.tokens[i].stem, LANGUAGE)]
     by = next((i for i in near if side.words[i].endswith(("er", "ore", "ess", "orse"))), near[0] if near else None)
     if by is None or side.tokens[at + 1].kind == NUMBER or side.words[at + 1] == "half":
         return None

@@ -70,7 +70,9 @@ def condition(aligned: Alignment) -> Clash | None:
         return None
     for line in aligned.carriers(2):
         found = _in_any_case(aligned, line) or _of_all(aligned, line) or _of_these_only(aligned, line)
-        found = found or _of_others_only(aligned, line) or _for_another_reason(aligned, line)
+        found = (
+            found or _anywhere(aligned, line) or _of_others_only(aligned, line) or _for_another_reason(aligned, line)
+        )
         if found is not None:
             return found
     return None
@@ -132,16 +134,26 @@ def is_part(side: ParsedStatement, one: Quantity) -> bool:
 
 def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
     """Find "only members may" (evidence: "members may"), or "only the bulbs are" ("all parts are")."""
-    if aligned.word(0) != "only":
+    only = next((i for i, word in enumerate(aligned.words) if word in _ONLY), None)
+    if only is None:
         return None
     rest = [j for j in aligned.content if j > BEHIND]
-    if line.word(0) in _ALL and rest and all(aligned.found(j, line)[1] for j in rest):
+    if not only and line.word(0) in _ALL and rest and all(aligned.found(j, line)[1] for j in rest):
         return line.clash("quantity", aligned.around(0), line.around(0))
     if not aligned.carries(line, NEARLY):
         return None
     if not word_set("restricting").isdisjoint(line.words) or any(map(line.denies, range(len(line.tokens)))):
         return None
-    return line.clash("quantity", aligned.around(0), line.around(0))
+    return line.clash("quantity", aligned.around(only), line.around(0))
+
+
+def _anywhere(aligned: Alignment, line: Line) -> Clash | None:
+    """Find "insured worldwide" (evidence: "only within Europe")."""
+    at = next((i for i, word in enumerate(aligned.words) if word in word_set("absolute")), None)
+    only = next((p for p, word in enumerate(line.words) if word in _ONLY), None)
+    if at is None or only is None or aligned.is_known(aligned.stems[at]) or any(aligned.negated):
+        return None
+    return line.clash("condition", aligned.around(at), line.around(only))
 
 
 def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:

@@ -195,6 +195,22 @@ def doubted(aligned: Alignment) -> Clash | None:
     return None if best is None else aligned.whole("doubt", best)
 
 
+def unsettled(aligned: Alignment) -> Clash | None:
+    """Find "the council has approved the plan" where the evidence only says that it will vote on it."""
+    settled, planned = word_set("settled"), word_set("planned")
+    done = [i for i, word in enumerate(aligned.words) if word in settled and not aligned.is_known(aligned.stems[i])]
+    if not done or aligned.negated[done[0]] or not planned.isdisjoint(aligned.words):
+        return None
+    rest = aligned.total - sum(aligned.weight.get(i, 0.0) for i in done)
+    if any(aligned.found(done[0], line)[1] > ALIKE for line in aligned.lines):
+        return None
+    for line in aligned.lines[:2]:
+        at = next((p for p, word in enumerate(line.words) if word in planned), None)
+        if at is not None and settled.isdisjoint(line.words) and aligned.weight_in(line) >= MOSTLY * rest:
+            return line.clash("doubt", aligned.around(done[0]), line.around(at))
+    return None
+
+
 def _doubting(line: Line, place: int) -> bool:
     """Return whether a word casts doubt on a statement rather than describing a thing: "result in wrong warnings"."""
     behind = [line.words[p] for p in line.inside(place) if place < p < place + 4]
@@ -223,7 +239,8 @@ def opposite(aligned: Alignment) -> Clash | None:
             continue
         own = aligned.best(i, same)
         clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
-        told = _familiar(aligned, line, place) and aligned.speaks_of(i, line, place)
+        told = _familiar(aligned, line, place) or _whole_clause(aligned, i, line, place)
+        told = told and aligned.speaks_of(i, line, place)
         if clear and told and _same_object(aligned, i, line, place):
             return line.clash("opposite", aligned.around(i), line.around(place))
     return None
@@ -231,6 +248,8 @@ def opposite(aligned: Alignment) -> Clash | None:
 
 def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
     """Return whether the roles are swapped too: "A lost to B" and "B beat A", "A taught B" and "B learned from A"."""
+    if aligned.word(i - 1) in _BEING and not aligned.words[i].endswith("ing"):
+        return False
     own, theirs = set(aligned.inside(i)), set(line.inside(place))
     doers = [j for j in aligned.content if j in own and j < i]
     others = [j for j in aligned.content if j in own and j > i and aligned.tokens[j].kind == NAME]
@@ -266,13 +285,25 @@ def _familiar(aligned: Alignment, line: Line, place: int) -> bool:
     return close >= FAMILIAR * sum(weight for weight, known, inside in beside if known or inside)
 
 
+def _whole_clause(aligned: Alignment, i: int, line: Line, place: int) -> bool:
+    """Return whether a place's clause has nearly all other words of a statement."""
+    inside = set(line.inside(place))
+    held = sum(
+        aligned.weight[j] * aligned.found(j, line)[1]
+        for j in aligned.content
+        if j != i and not inside.isdisjoint(aligned.found(j, line)[0])
+    )
+    return held >= NEARLY * (aligned.total - aligned.weight.get(i, 0.0))
+
+
 def _same_object(aligned: Alignment, i: int, line: Line, place: int) -> bool:
     """Return whether two opposites are about the same thing; "15 minutes before it stops", "stops after 15 minutes"."""
     if aligned.words[i] not in word_set("prepositions"):
         denials, open_words = 0, []
         for side, at in ((aligned, i), (line, place)):
             inside = side.inside(at)
-            denials += 0 if "than" in side.words else sum(map(side.denies, inside))  # "no team grew more slowly than"
+            if "than" not in side.words:  # "no team grew more slowly than"
+                denials += sum(side.denies(k) for k in inside if k != at)
             open_words.append({side.words[k] for k in inside if k != at}.intersection(word_set("open")))
         return denials % 2 == 0 and open_words[0] == open_words[1]
     behind = {p for p in line.inside(place) if place < p <= place + SCOPE}
@@ -287,10 +318,14 @@ Sides = tuple[list[tuple[Line, int]], list[tuple[Line, int]]]
 def _sides_of(aligned: Alignment, i: int) -> Sides:
     stem, language, kind = aligned.tokens[i].stem, aligned.language, aligned.tokens[i].kind
     against = opposites(stem, language) if kind == WORD or (i and kind == NAME) else frozenset()
-    if not against or aligned.denies(i) or not against.isdisjoint(aligned.stems):
+    months = kind == NAME and not against.isdisjoint(aligned.stems)  # "between December and June"
+    against = against.difference(aligned.stems)
+    limit = aligned.word(i + 1) == "than" and any(one.at == i + 2 and one.bound for one in aligned.quantities)
+    if not against or months or limit or (aligned.denies(i) and aligned.words[i] not in word_set("complements")):
         return [], []
     other = _places(aligned, i, against)
-    return _places(aligned, i, {stem} | allies(stem, language) | likes(stem, language).keys()) if other else [], other
+    same = (allies(stem, language) | likes(stem, language).keys()).difference(aligned.stems) | {stem}
+    return _places(aligned, i, same) if other else [], other
 
 
 def _places(aligned: Alignment, i: int, stems: Iterable[str]) -> list[tuple[Line, int]]:

@@ -9,14 +9,13 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ragstone.judges.embedded.quantities import Quantity, quantities
-from ragstone.judges.embedded.thesaurus import word_set
+from ragstone.judges.embedded.thesaurus import slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token
 
 SHOWN: Final = 60  # maximum characters of a quoted value
 SCOPE: Final = 7  # words after a negation that it can affect
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
-_GIVING: Final = frozenset(("give", "gives", "giving", "gave", "given"))
 _PREFIXED: Final = re.compile(r"-\w")
 
 
@@ -98,21 +97,17 @@ class ParsedStatement:
 
     def denies(self, i: int) -> bool:
         """Return whether a word negates others: "not", "fails to", "stopped issuing", "free of", "advises against"."""
-        word = self.words[i]
-        if self.tokens[i].kind == NEGATION or word in word_set("lacking"):
+        word, after = self.words[i], self.word(i + 1)
+        if self.tokens[i].kind == NEGATION:
             return True
-        if word not in _denying():
-            return False
-        after = self.word(i + 1)
-        if word == "free":
-            return after in {"of", "from"} or (i > 0 and self.between(i) == "-")
         if word == "against":
             return self.word(i - 1) in word_set("advising")
-        stopped = word in word_set("stopping") and after.endswith("ing")
-        failing = stopped or (after == "to" and word in word_set("failing"))
-        failing = failing or (after == "up" and word in _GIVING)
-        failing = failing or (word in word_set("ending") and after == "support")
-        return failing or (word == "non" and _PREFIXED.match(self.text, self.tokens[i].end) is not None)
+        if word == "non":
+            return _PREFIXED.match(self.text, self.tokens[i].end) is not None
+        if word == "free" and i and self.between(i) == "-":
+            return True  # "sugar-free"
+        needed = _denying().get(word, ())
+        return "" in needed or after in needed or ("-ing" in needed and after.endswith("ing"))
 
     def turns(self, i: int) -> bool:
         """Return whether an earlier negation stops before a word: "but", "which" or punctuation."""
@@ -168,9 +163,13 @@ class ParsedStatement:
 
 
 @lru_cache(maxsize=1)
-def _denying() -> frozenset[str]:
-    """Return the words that negate others together with their neighbours."""
-    return _GIVING.union(("free", "against", "non"), *map(word_set, ("stopping", "failing", "ending")))
+def _denying() -> dict[str, set[str]]:
+    """Return the words that negate others, with the words that must follow: any if empty, or one in "-ing"."""
+    found: dict[str, set[str]] = {}
+    for after, words in slot_lists()["denying"].items():
+        for word in words.split():
+            found.setdefault(word, set()).add(after)
+    return found
 
 
 def shortened(text: str) -> str:

@@ -380,7 +380,9 @@ def turned(aligned: Alignment) -> Clash | None:
         if near and (not listed(stem) or verbal(stem) or aligned.words[between[0]] in word_set("dealing")):
             for line in aligned.lines[:3]:
                 found = _swapped(aligned, line, one, other, between[0])
-                if found is not None:
+                if found is True:
+                    break
+                if found:
                     return found
     backward = (_of_relative(aligned, line, i) for line in aligned.carriers(2) for i in aligned.content)
     return next(filter(None, backward), None) if aligned.language == LANGUAGE else None
@@ -406,14 +408,15 @@ def _is_thing(aligned: Alignment, i: int) -> bool:
     return aligned.tokens[i].kind == WORD and aligned.word(i - 1) in ARTICLES
 
 
-def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | None:
+def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | bool:
+    """Return the clash with a sentence, or whether it has the same roles."""
     first, second = (line.places.get(aligned.stems[run[1]]) for run in (one, other))
     direct = word_set("prepositions").isdisjoint(set(aligned.words[verb + 1 : other[0]]) - {"by"})
     if bool(first) != bool(second) and direct:  # a pronoun replaces the name that the sentence lacks
         spoken = [k for k, word in enumerate(line.words) if word in _SUBJECTS][:1]
         first, second = first or spoken, second or spoken
     if not first or not second or len(first) + len(second) > 2:
-        return None
+        return False
     low, high = sorted((first[0], second[0]))
     same, forms = first[0] < second[0], frozenset((aligned.stems[verb],))
     if forms.isdisjoint(line.places):  # "sold A to B", evidence: "B bought A"
@@ -421,11 +424,11 @@ def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) ->
         turns = meant.isdisjoint(line.places)
         same, forms = same != turns, opposites(aligned.stems[verb], aligned.language) if turns else meant
     if "with" in aligned.words[verb + 1 : other[0]]:
-        return None  # "was linked with", "shares a border with"
+        return False  # "was linked with", "shares a border with"
     places = sorted(p for stem in forms for p in line.places.get(stem, ()) if low < p < high)
     if not places or min(places[0] - low, high - places[0]) > 5:
-        return None
+        return False
     passive = "by" in aligned.words[verb + 1 : other[0]]  # "was beaten by"
     if (passive == ("by" in line.words[places[0] + 1 : high])) == same:
-        return None
+        return True
     return line.clash("role", aligned.quote(one[0], other[1]), line.quote(low, high))

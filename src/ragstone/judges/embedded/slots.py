@@ -15,26 +15,12 @@ from itertools import pairwise
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
-from ragstone.judges.embedded.arithmetic import compared, computed, measured, multiplied, shifted, stepped
+from ragstone.judges.embedded.arithmetic import changes, compared, computed, measured, multiplied, shifted, stepped
 from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
-from ragstone.judges.embedded.contrasts import (
-    crossed,
-    doubted,
-    foreign,
-    graded,
-    opposite,
-    polarity,
-)
+from ragstone.judges.embedded.contrasts import crossed, doubted, foreign, graded, opposite, polarity, unsettled
 from ragstone.judges.embedded.naming import exchanged, names
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
-from ragstone.judges.embedded.quantities import (
-    MONTH,
-    PRICE,
-    RANK,
-    Quantity,
-    agree,
-    rivals,
-)
+from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import SPEAKING, addition, replaced
 from ragstone.judges.embedded.thesaurus import LANGUAGE, word_set
@@ -110,6 +96,7 @@ def _clash(aligned: Alignment) -> Clash | None:
     agreed = False
     for check in (
         doubted,
+        unsettled,
         exception,
         condition,
         compared,
@@ -241,7 +228,7 @@ def _number(
         return _other("limit", _limited(one, aligned.text), best)
     if any(_named_by(line, theirs) in aligned.weights or is_part(line, theirs) for _, line, theirs in near):
         return None  # "12,900 for Quell and 21,050 for Ostra"; "84, 71 of them because of wind"
-    for check in (_changed, _of_another, _for_another, _at_another_rate, _counts_another):
+    for check in (_changed, _of_another, _for_another, _at_another_rate, _counts_another, _in_another_passage):
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
     bare = not one.unit and not _of_name(best[1], theirs)
@@ -251,6 +238,9 @@ def _number(
     others = [mine for mine in own if mine is not one and mine.dimension != RANK and not _of_name(aligned, mine)]
     if any(_together(others, line) and not _together(others, rival[1]) for _, line, _ in near):
         return None  # two numbers of the statement occur in one sentence
+    told = others and one.dimension != PRICE and best[1] is not rival[1]
+    if told and aligned.weight_in(best[1]) > aligned.weight_in(rival[1]):
+        return None  # its own sentence has more of the statement
     elsewhere = _said_elsewhere(aligned, same, other, itself)
     if elsewhere is not None:
         return _other("number", says, elsewhere)
@@ -317,7 +307,7 @@ def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: 
     lines = dict.fromkeys(line for line, _ in every)
     earlier = not word_set("earlier").isdisjoint(aligned.words)
     return (
-        computed(one, operands, adding=adding)
+        computed(one, operands, adding=adding, changing=adding or changes(aligned.stems))
         or any(shifted(one, line.quantities, shares=shares) for line in lines)
         or one in multiplied(own, operands)
         or any(
@@ -431,6 +421,23 @@ def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _ev
             return None  # "50 employees", evidence: "50 people"
     fit, line, theirs = near[0]
     return aligned.quote(one.at, k), (fit, line, theirs._replace(end=line.tokens[theirs.at + 1].end))
+
+
+def _in_another_passage(
+    aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every
+) -> tuple[str, Held] | None:
+    """Find "45 minutes" of the Corvo 300 where only the passage on another thing has it, and the thing's own has 70."""
+    alone = sum(mine.dimension == one.dimension for mine in aligned.quantities) == 1
+    if not alone or any(aligned.named(line.passage) for _, line, _ in near):
+        return None
+    found = [
+        (aligned.fit(one.at, line, theirs.at), line, theirs)
+        for line, theirs in every
+        if rivals(one, theirs) and aligned.named(line.passage)
+    ]
+    rival = max(found, key=lambda held: held[0], default=None)
+    least = max(FITS, LIKELY * near[0][0])
+    return None if rival is None or rival[0] < least else (_written(aligned.text, one), rival)
 
 
 def _said_elsewhere(

@@ -259,6 +259,9 @@ def addition(aligned: Alignment) -> Clash | None:
         return None
     grades = {i: max((aligned.found(i, line)[1] for line in aligned.lines), default=0.0) for i in aligned.content}
     strange = {i for i, grade in grades.items() if not grade and is_strange(aligned, i)}
+    if strange:  # synonyms are not listed in both directions: "written", "write"
+        near = {like for line in aligned.lines[:2] for stem in line.places for like in likes(stem, LANGUAGE)}
+        strange = {i for i in strange if aligned.stems[i] not in near}
     phrases = [(run[0], [i for i in run if i in grades]) for run in _phrases(aligned)[1:]]
     added = [(first, own) for first, own in phrases if own and strange.issuperset(own)]
     rest = grades.keys() - {i for _, own in added for i in own}
@@ -276,7 +279,7 @@ def addition(aligned: Alignment) -> Clash | None:
 def _is_telling(aligned: Alignment, i: int, least: float) -> bool:
     """Return whether a word is rare and no name, verb or adverb, nor one that introduces what passages say."""
     word, rare = aligned.words[i], aligned.weight[i] >= least and aligned.tokens[i].kind == WORD
-    done = verbal(aligned.stems[i]) or aligned.word(i - 1) in pronouns(LANGUAGE)
+    done = verbal(aligned.stems[i]) or word in verbs("past") or aligned.word(i - 1) in pronouns(LANGUAGE)
     return rare and not (done or word.endswith("ly") or word in word_set("framing"))
 
 
