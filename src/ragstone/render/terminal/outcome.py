@@ -220,8 +220,8 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -
     """Return the judges and, if the embedded judge is among them, its reliability."""
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
-        models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
-        others = f" To use a language model: {models}" if list(judges) == ["embedded"] else ""
+        models = f"--judge{NBSP}openai:gpt-4o-mini or{NBSP}--judge{NBSP}ollama:qwen3 (local)"
+        others = f" For a language model: {models}" if list(judges) == ["embedded"] else ""
         rows += told_rows("", [f"{embedded}{others}"], "quiet")
     return rows
 
@@ -256,10 +256,10 @@ def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
     told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
         return told
-    most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
-    names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
+    most = max(reasons, key=lambda reason: reason[0].count(","))
+    count = sum(names.count(",") + 1 for names, _ in reasons) - most[0].count(",") - 1
     file = shlex.quote(flat(source)) if source not in ("", "-") else "FILE"
-    return [told[most], f"{', '.join(names)}: to see why, run ragstone validate {file}"]
+    return [": ".join(most), f"and {count} more; to see why, run ragstone validate {file}"]
 
 
 def _files(run: Run, place: Place) -> list[Row]:
