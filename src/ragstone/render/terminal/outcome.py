@@ -202,7 +202,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
         rows += told_rows("Reused", [words])
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], "quiet")
     rows += told_rows("Time", [told.time] if told.time else [])
-    rows += told_rows("Skipped", _left_out(told.left_out, place.source), "quiet")
+    rows += told_rows("Skipped", left_out_lines(told.left_out, place.source), "quiet")
     if place.folder:
         rows += _files(run, place)
     if place.lines:
@@ -251,7 +251,7 @@ def _bill_notes(bill: Mapping[str, Any]) -> list[str]:
     return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
 
 
-def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
+def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
     """Return the skipped metrics with the most common reason; ``validate`` shows all reasons."""
     told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
