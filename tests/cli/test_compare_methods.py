@@ -172,7 +172,7 @@ def test_nuggets_of_the_bank_have_the_words_that_hold_them(weighed_kettle: None)
     assert re.search(rf"✓  vital  {FACTS[0]}$", section, re.MULTILINE)
     assert re.search(rf"~  okay   {FACTS[1]}$", section, re.MULTILINE)
     assert re.search(rf"\?  \?      {FACTS[2]}\n +unjudged: the reply was cut short$", section, re.MULTILINE)
-    assert "response, characters 0–19 “The kettle is steel”" in section
+    assert "response “The kettle is steel”" in section
     assert "not found in the response “words nowhere”" in section
     assert "passage" not in section
     assert "✓ 1 in the response   ~ 1 partly in the response   ? 1 unjudged" in section

@@ -20,7 +20,7 @@ def test_a_run_may_stand_in_the_place_of_the_command(weighed: Path) -> None:
     assert short["draw"] == {"mode": "random", "seed": 0, "n": 8, "of": 21}
     assert short["next"] == f"ragstone agree 1 labels-NAME.jsonl --store {weighed}"
     came = done("label", "--store", str(weighed), "--annotator", "ann b", "-n", "99")
-    assert "all 21 scored records (seed 0); -n asked for 99 records" in " ".join(came.out.split())
+    assert "all 21 scored records (-n is 99)" in " ".join(came.out.split())
     assert "at 12 s per claim" in came.out
     assert f"ragstone agree 1 labels-ann-b.jsonl --store {weighed}" in came.out.replace("\\\n", "").replace("  ", "")
     assert b'"annotator":"ann b"' in Path("label.html").read_bytes()

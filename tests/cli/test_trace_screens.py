@@ -255,7 +255,7 @@ def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
     response = "Purple elephants are in the lid."
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["groundedness", "trace"], lid(response=response))
     out = shown("lid")
-    assert "      passage 1, characters 0–40 “The lid is steel. It weighs ninety grams”\n" in out
+    assert "      passage 1 “The lid is steel. It weighs ninety grams”\n" in out
     assert "      trace, supported: based on passage 1, sentence 1 (quoted above)\n" in out
 
 
@@ -307,11 +307,11 @@ def test_the_eight_columns_are_a_block_of_a_record() -> None:
 def test_the_legend_follows_the_parameters() -> None:
     """The normaliser and what sentences are counted by."""
     traced(WORKED)
-    for out in (shown("lid"), shown()):
+    for out in (shown("lid", "--full"), shown()):
         assert "relevance is relevant sentences / 20; " in flat(out)
         assert "share: fraction of all sentences that are relevant (relevance), used (utilization) or" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
-    for out in (shown("lid"), shown()):
+    for out in (shown("lid", "--full"), shown()):
         assert "relevance is relevant characters / 7; " in flat(out)
         assert "share: fraction of all characters that are relevant (relevance), used" in flat(out)
 

@@ -180,6 +180,8 @@ def _nearest(path: Path) -> str:
     """Suggest the file in the same folder with the most similar name, else list those with the same extension."""
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
+    if str(path) == "last":
+        return "last is a run; name a file of records, or a folder that run -o wrote"
     try:
         names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:

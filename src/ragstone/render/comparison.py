@@ -117,7 +117,8 @@ def findings(found: Comparison, only: Finding | None = None) -> list[str]:
         titles.setdefault(f"{title}{one.aside}", []).append(one)
     lines = []
     for title, ones in titles.items():
-        names = ", ".join(folded(one.metric for one in ones))
+        every = len(ones) == len(found.metrics) > 2
+        names = "all metrics" if every else ", ".join(folded(one.metric for one in ones))
         if ones[0].finding == "none":
             names = "; ".join(f"{one.metric}{said(one, '').removeprefix(NOT_SHOWN)}" for one in ones)
         lines.append(f"{title}: {names}.")

@@ -180,7 +180,7 @@ class _Drawing:
                 yield from self.grounds.because(verdict)
                 continue
             told = part.own is not None and _grounds(verdict) == _grounds(part.own)
-            if same and told and kind == part.kind:
+            if told and kind == part.kind and (same or len(part.claims) == 1):
                 continue
             below = () if told else self.grounds.because(verdict)
             if len(part.claims) > 1:
@@ -255,7 +255,7 @@ class _Drawing:
             line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
             blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
             if columns is not None and in_columns:
-                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
+                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look, full=self.full)))
         return section("Scores", indented(Group(*blocks)))
 
     def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:

@@ -132,7 +132,7 @@ def _table(found: Comparison) -> RenderableType:
         replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
-    return Fitted(columns, styles)
+    return Fitted([column for column in columns if any(column.cells)], styles)
 
 
 def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from ragstone.analysis.run import part_said
 from ragstone.forecast.figures import Range, Sum, added
 from ragstone.forecast.summary import Estimate, price_said
-from ragstone.metrics.base import HOW_TO_ADD
 from ragstone.render.facts import called, left_out_said
+from ragstone.render.terminal.outcome import left_out_lines
 from ragstone.render.terminal.screen import Command, Look, Page, Prose, facts, heading, page, told_rows
 from ragstone.render.terminal.tables import Column, Fitted
 from ragstone.render.text import dollars, duration, flat, number, plural, tokens
@@ -74,12 +74,13 @@ def _ends(found: Range, written: Any) -> str:
 
 
 def _table(estimate: Estimate) -> RenderableType:
-    """Return a table with a line per metric, the lines of its steps below it, and the total at the end."""
+    """Return a table with a line per metric, the lines of its steps below it if it has several, and the total."""
     judges = {row.judge for row in estimate.rows}
     lines: list[tuple[str, str, tuple[str, ...]]] = []
     for metric in dict.fromkeys(row.metric for row in estimate.rows):
         lines.append((metric, "head", _cells(estimate.of(metric=metric))))
-        for row in (row for row in estimate.rows if row.metric == metric):
+        steps = [row for row in estimate.rows if row.metric == metric]
+        for row in steps if len(steps) > 1 or len(judges) > 1 or steps[0].free else ():
             who = f"  {flat(row.judge).partition('@')[0]}" if len(judges) > 1 else ""
             cells = _cells(added([row]))
             lines.append((f"  {row.step}{who}", "quiet", ("", "", "", "", "free") if row.free else cells))
@@ -89,7 +90,7 @@ def _table(estimate: Estimate) -> RenderableType:
     columns = [
         Column(title, column, right=True, drop=drop)
         for (title, drop), column in zip(drops.items(), zip(*cells, strict=True), strict=True)
-        if {*column} - {UNKNOWN}
+        if {*column} - {UNKNOWN, ""}
     ]
     return Fitted([Column("", names, least=LEAST), *columns], styles)
 
@@ -113,15 +114,13 @@ def _facts(estimate: Estimate, following: str) -> RenderableType:
         for step, one in estimate.alone.items()
     ]
     asks = any(not row.free for row in estimate.rows)
-    addable = any(why.endswith(HOW_TO_ADD.format(name)) for name, why in estimate.left_out.items())
     told = {
         "Basis": [f"{_basis(what, estimate)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
-        "Skipped": [f"{names}: {why}" for names, why in left_out_said(estimate.left_out)]
-        + ["to include a metric, add -m NAME"] * addable,
+        "Skipped": left_out_lines([*left_out_said(estimate.left_out)], estimate.name),
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, "quiet")]

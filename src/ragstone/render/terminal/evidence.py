@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -27,13 +27,15 @@ _BEST_FIRST: Final = ("yes", "partly", "no", "unjudged", "trivial")
 class Grounds(Struct, frozen=True):
     """Draws the grounds of verdicts; ``ranks`` are those of the record's passages, ``full`` omits nothing.
 
-    ``judges`` are those of the record's cascades: verdicts from one of them are shown with the judge's name.
+    ``judges`` are those of the record's cascades: verdicts from one of them are shown with the judge's name. ``drawn``
+    are the quotes drawn so far, which are not repeated unless in full.
     """
 
     look: Look
     full: bool
     ranks: Mapping[str, int]
     judges: frozenset[str] = frozenset()
+    drawn: set[tuple[Any, ...]] = field(default_factory=set)
 
     def because(
         self, verdict: Mapping[str, Any], *, of_response: bool = False, label: str = ""
@@ -52,10 +54,17 @@ class Grounds(Struct, frozen=True):
             yield self.aside(f"{label}{self.shown(verdict['reason'])}")
         elif who and not verdict.get("failure"):
             yield self.aside(who)
-        quotes = verdict["evidence"]
+        quotes, old = verdict["evidence"], dict[str, None]()
         for quote in quotes if self.full else quotes[:QUOTES]:
-            yield self._quote(quote, of_response=of_response)
-        if len(quotes) > QUOTES and not self.full:
+            key = quote["passage"], quote["start"], quote["text"]
+            if key in self.drawn and quote["start"] is not None and not self.full:
+                old[where(quote, self.ranks, of_response=of_response)] = None
+            else:
+                self.drawn.add(key)
+                yield self._quote(quote, of_response=of_response)
+        if old:
+            yield self.aside(f"{' and '.join(old)} (quoted above)")
+        if len(quotes) > QUOTES > len(old) and not self.full:
             yield self.aside(f"{len(quotes) - QUOTES} more: use --full")
 
     def aside(self, words: str) -> Text:
@@ -105,10 +114,9 @@ class Grounds(Struct, frozen=True):
         place = where(quote, self.ranks, of_response=of_response)
         if quote["start"] is None:
             return Text.assemble((f"{place} ", "partly"), f"“{words}”", overflow="fold")
-        at = f"{place}, characters {quote['start']}\u2013{quote['end']}"
-        return self.quoted(
-            at, words, "" if quote["verbatim"] else "close match: "
-        )  # the text's wording, not the judge's
+        at = f"{place}, characters {quote['start']}\u2013{quote['end']}" if self.full else place
+        # The text's wording, not the judge's.
+        return self.quoted(at, words, "" if quote["verbatim"] else "close match: ")
 
     def _members(self, members: Sequence[Mapping[str, Any]]) -> Table:
         table = Table.grid(padding=(0, 2, 0, 0))

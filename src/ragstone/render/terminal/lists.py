@@ -345,13 +345,15 @@ def label_page_written(told: Mapping[str, Any], wanted: int, unit: str) -> Page:
     draw, minutes = told["draw"], told["minutes"]
     how = ", on which judges disagree most or are least certain" if draw["mode"] == "worst" else ", drawn at random"
     every = draw["n"] == draw["of"]
-    kept = f"all {number(draw['n'])}" if every else f"{number(draw['n'])} of {number(draw['of'])}"
-    few = f"; -n asked for {plural(wanted, 'record')}" if draw["n"] < wanted else ""
+    kept = (
+        f"all {plural(draw['n'], 'scored record')}" if every else f"{number(draw['n'])} of {number(draw['of'])} scored"
+    )
+    few = f" (-n is {number(wanted)})" if draw["n"] < wanted else ""
     by = f" by {flat(draw['by'])}" if draw.get("by") else ""
     lines: list[tuple[str, str | Text]] = [
         ("Page", flat(told["written"])),
         ("", size(told["bytes"])),
-        ("Records", f"{kept} scored records{'' if every else how + by} (seed {draw['seed']}){few}"),
+        ("Records", kept + ("" if every else f" records{how}{by} (seed {draw['seed']})") + few),
         ("To label", f"{plural(told['units'], unit)}: all {unit}s in these records ({scored_by(told['metric'])})"),
         ("Time", f"about {plural(minutes, 'minute')}, at {SECONDS} s per {unit}"),
     ]

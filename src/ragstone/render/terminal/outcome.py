@@ -202,7 +202,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
         rows += told_rows("Reused", [words])
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], "quiet")
     rows += told_rows("Time", [told.time] if told.time else [])
-    rows += told_rows("Skipped", _left_out(told.left_out, place.source), "quiet")
+    rows += told_rows("Skipped", left_out_lines(told.left_out, place.source), "quiet")
     if place.folder:
         rows += _files(run, place)
     if place.lines:
@@ -220,8 +220,8 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -
     """Return the judges and, if the embedded judge is among them, its reliability."""
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
-        models = f"--judge{NBSP}openai:gpt-4o-mini, or{NBSP}ollama:qwen3 on your machine"
-        others = f" To use a language model: {models}" if list(judges) == ["embedded"] else ""
+        models = f"--judge{NBSP}openai:gpt-4o-mini or{NBSP}--judge{NBSP}ollama:qwen3 (local)"
+        others = f" For a language model: {models}" if list(judges) == ["embedded"] else ""
         rows += told_rows("", [f"{embedded}{others}"], "quiet")
     return rows
 
@@ -251,15 +251,15 @@ def _bill_notes(bill: Mapping[str, Any]) -> list[str]:
     return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
 
 
-def _left_out(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
+def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
     """Return the skipped metrics with the most common reason; ``validate`` shows all reasons."""
     told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
         return told
-    most = max(range(len(reasons)), key=lambda place: reasons[place][0].count(","))
-    names = sorted(name for place, (joined, _) in enumerate(reasons) if place != most for name in joined.split(", "))
+    most = max(reasons, key=lambda reason: reason[0].count(","))
+    count = sum(names.count(",") + 1 for names, _ in reasons) - most[0].count(",") - 1
     file = shlex.quote(flat(source)) if source not in ("", "-") else "FILE"
-    return [told[most], f"{', '.join(names)}: to see why, run ragstone validate {file}"]
+    return [": ".join(most), f"and {count} more; to see why, run ragstone validate {file}"]
 
 
 def _files(run: Run, place: Place) -> list[Row]:

@@ -56,7 +56,11 @@ function unitRow(record, entries, columns, weighed, lights) {
     columns.map((metrics) => {
       const given = entries.filter(({ metric }) => metrics.includes(metric));
       const told = given.map((entry) => [
-        metrics.length > 1 ? el('span.of-metric', named(entry.metric)) : null,
+        metrics.length > 1
+          ? el('span.of-metric', named(entry.metric))
+          : columns.length > 1
+            ? el('span', { class: 'of', 'aria-hidden': 'true' }, named(entry.metric))
+            : null,
         verdictSign(entry.kind, entry.word),
         scaled(entry.verdict),
         byPeople(record, entry),
