@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-23", "897c416ba702")
+RULES = ("embedded-23", "304b98794e28")
 """A version, and the digest of the code that it stands for."""
 
 
