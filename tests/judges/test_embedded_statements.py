@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
 
+from ragstone.judges.embedded.library import Library
+from ragstone.judges.embedded.support import judged
 from ragstone.judges.embedded.verbs import imperative, listed, purposeful, states
 from ragstone.segment import language_of
 
@@ -51,3 +55,14 @@ def test_no_verb_is_listed_twice() -> None:
 def test_short_english_is_not_taken_for_hungarian(text: Any, language: Any) -> None:
     """A guess that stands on words which English has, too, is English; others are believed."""
     assert language_of(text) == language
+
+
+def test_the_passages_of_a_judged_statement_are_freed() -> None:
+    """The sentences that were read for it are known only as long as the library of its question."""
+    text = "Tom Hall led the mission, and Ann Lee designed the lander."
+    library = Library([text])
+    kept = weakref.ref(library)
+    judged("Ann Lee led the mission.", library, str)
+    del library
+    gc.collect()
+    assert kept() is None

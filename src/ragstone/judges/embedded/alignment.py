@@ -74,8 +74,10 @@ class Line(ParsedStatement):
         self._start = text.spans[sentence].start
         self.places: dict[str, list[int]] = {}
         for i, token in enumerate(self.tokens):
-            known = self.places.setdefault(token.stem, [])
-            if len(known) < PLACES:
+            known = self.places.get(token.stem)
+            if known is None:
+                self.places[token.stem] = [i]
+            elif len(known) < PLACES:
                 known.append(i)
         self._lent = text.headings(sentence) if sentence in text.rows else []
         self.above = {token.stem for token in self._lent}
@@ -280,15 +282,15 @@ class Alignment(ParsedStatement):
         if before < 0:
             return grade * LATER
         first = line.numbers[0] if line.numbers else len(line.tokens)
-        own = any(clause_of[number] == clause_of[before] for number in line.numbers)
         between = any(before < number < place for number in line.numbers)
-        shared = min(places) <= first or not (between or (own and clause in line.coordinate))
+        own = clause in line.coordinate and any(clause_of[number] == clause_of[before] for number in line.numbers)
+        if min(places) <= first or clause in line.lent or not (between or own):
+            return grade * EARLIER
         of = line.word(before - 1) == "of" and any(one.last == before - 2 for one in line.quantities)
         prepositions = word_set("prepositions")
         at = line.tokens[before].kind == NAME and line.word(before - 1) in prepositions
         at = at and prepositions.isdisjoint(line.words[p] for p in line.inside(place) if p < place)
-        shared = shared or clause in line.lent or of or at  # "5 GB of storage in Oslo, and the other one 10 GB"
-        return grade * (EARLIER if shared else LATER)
+        return grade * (EARLIER if of or at else LATER)  # "5 GB of storage in Oslo, and the other one 10 GB"
 
     def fit(self, i: int, line: Line, place: int, without: frozenset[int] = frozenset()) -> float:
         """Return how well a place in the evidence corresponds to a word, by the words around both, in [0, 1]."""
