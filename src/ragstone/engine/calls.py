@@ -172,7 +172,8 @@ class Calls:
         """Send a call and resolve its waiters once the reply is on disk."""
         outcome: Reply | Failed | BaseException
         try:
-            await self._follow(flight)
+            if flight.shared is not None:
+                await self._follow(flight, flight.shared.key)
             sending = partial(self._send, judge, call, flight)
             outcome, elsewhere = await self._claims.once(call.key, sending, self._settings.deadline)
             if elsewhere:
@@ -195,12 +196,11 @@ class Calls:
             outcome = error
         self._land(call, flight, outcome)
 
-    async def _follow(self, flight: Flight) -> None:
+    async def _follow(self, flight: Flight, prefix: int) -> None:
         """Wait for a call in flight with the same prefix, so that the provider has cached the prefix."""
-        if flight.shared is not None:
-            first = self._leading.setdefault(flight.shared.key, flight)
-            if first is not flight and first.task is not None:
-                await asyncio.wait([first.task])
+        first = self._leading.setdefault(prefix, flight)
+        if first is not flight and first.task is not None:
+            await asyncio.wait([first.task])
 
     def _land(self, call: Call, flight: Flight, outcome: Reply | Failed | BaseException) -> None:
         del self._flying[call.key]

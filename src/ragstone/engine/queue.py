@@ -116,7 +116,7 @@ class Queue:
     def kept(self) -> None:
         """Count a reply as saved, or as one that will never be."""
         self.unsaved -= 1
-        if self._waiting:
+        if self._waiting and len(self._out) < self.width.now:
             self._let_in()
 
     def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
