@@ -166,7 +166,10 @@ def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
 
 
 def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, full: bool = False) -> list[Text]:
-    """Return a unit's sign and text with the reason below; one and two lines or, in ``full``, as many as needed."""
+    """Return a unit's sign and text with the reason below; one and two lines or, in ``full``, as many as needed.
+
+    A reason that is longer than a line loses the details that it ends with in brackets, such as the probability.
+    """
 
     def lines(words: str, left: int, most: int) -> list[str]:
         said = flat(words) if full else shorten(flat(words), most * left, look.ellipsis)
@@ -174,5 +177,8 @@ def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, ful
 
     first, *rest = lines(text, room - sign.cell_len - 1, 1)
     below = [(f"  {line}", "") for line in rest]
-    below += [(f"  {line}", "quiet") for line in lines(reason, room - 2, 2)] if flat(reason) else []
+    why = flat(reason)
+    if why.endswith(")") and cell_len(why) > room - 2 and not full:
+        why = why.rpartition(" (")[0] or why
+    below += [(f"  {line}", "quiet") for line in lines(why, room - 2, 2)] if why else []
     return [Text.assemble(sign, " ", first), *(Text(line, style=style) for line, style in below)]
