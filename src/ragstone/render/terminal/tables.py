@@ -132,7 +132,7 @@ def record_lines(
     record: str, told: str, units: Sequence[Wanting], result: Mapping[str, Any] | None, look: Look, room: int
 ) -> Group:
     """Return a record's id with a few words, and the first of the ``units`` that lower its score in this result."""
-    lines = beside(record, told, look, room)
+    lines = beside(record, told, look, room, (result or {}).get("position", 0))
     for unit in units[:1]:
         reason = in_words(result, unit.reason) if result else unit.reason
         lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, reason, look, room)
@@ -156,9 +156,9 @@ def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
     return drawn
 
 
-def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
-    """Return a record's id with a few words beside it, or below it if there is no room."""
-    shown = short_id(name, look.ellipsis)
+def beside(name: str, told: str, look: Look, room: int, position: int = 0) -> list[Text]:
+    """Return a record's id (with its position if shortened) and a few words beside it, or below if there is no room."""
+    shown = short_id(name, look.ellipsis, position)
     if cell_len(shown) + GAP + len(told) <= room:
         return [Text.assemble((shown, "head"), "  ", (told, "quiet"))]
     below = [Text(shorten(told, room, look.ellipsis), style="quiet")] if told else []
