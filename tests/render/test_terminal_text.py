@@ -25,6 +25,7 @@ from ragstone.render.text import (
     middle,
     paragraph,
     percent,
+    short_id,
     shorten,
     tokens,
 )
@@ -217,3 +218,10 @@ def test_causes_are_counted_without_their_counts_and_within_bounds() -> None:
         causes.add([Score("m", "3", None, "judge_failed", reason=f"reason {number}")])
     assert len(causes.as_json()) <= MOST + 1
     assert causes.as_json()[0]["reason"] == OTHER
+
+
+def test_a_shortened_id_follows_its_position() -> None:
+    """It cannot be typed; the position can. At the same length, and only where the id is not whole."""
+    short, placed = (short_id("r" * 90, position=position) for position in (0, 12))
+    assert (placed[:5], len(placed)) == ("#12 r", len(short))
+    assert short_id("r1", position=12) == "r1"

@@ -72,9 +72,15 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
     return shorten(text, room - used, "") + ellipsis + text[start:]
 
 
-def short_id(record: str, ellipsis: str = "…") -> str:
-    """Return a record's id on one line, at most ``LONGEST_ID`` cells long: the same on every screen."""
-    return middle(flat(record), LONGEST_ID, ellipsis)
+def short_id(record: str, ellipsis: str = "…", position: int = 0) -> str:
+    """Return a record's id on one line, at most ``LONGEST_ID`` cells long: the same on every screen.
+
+    A shortened one, which cannot be typed, follows its ``position`` if that is given.
+    """
+    whole, place = flat(record), f"#{position} " if position else ""
+    if (short := middle(whole, LONGEST_ID, ellipsis)) == whole or not place:
+        return short
+    return place + middle(whole, LONGEST_ID - len(place), ellipsis)
 
 
 def paragraph(text: str, width: int) -> list[str]:

@@ -259,8 +259,8 @@ def _disagreements(found: Agreement, run: AnyRun, look: Look) -> RenderableType 
     blocks: list[RenderableType] = []
     for one in found.disagreements:
         mark = look.mark("apart")
-        blocks += beside(one.record, one.metric, look, room)
         result = run.find(one.record)
+        blocks += beside(one.record, one.metric, look, room, result["position"] if result else 0)
         because = f": {flat(in_words(result, one.reason) if result else one.reason)}" if one.reason else ""
         said = f"{flat(found.labelled_by)} said {_votes(one)}, the judge said {one.judge}{because}"
         blocks += unit_lines(mark, one.text, said, look, room)

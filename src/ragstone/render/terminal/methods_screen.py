@@ -90,7 +90,10 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
         result = run.find(f"#{gap.position}")
         if result is not None:
             told = f"{gap.aspect} {percent(gap.plain)}, with nuggets {percent(gap.nuggetized)}"
-            lines = [*beside(result["id"], told, look, room), *_worst_nugget(gap, result, look, room)]
+            lines = [
+                *beside(result["id"], told, look, room, result["position"]),
+                *_worst_nugget(gap, result, look, room),
+            ]
             rows.append((signed(gap.difference), Group(*lines)))
     return section("Largest differences", indented(grid(rows, "><")), note="points") if rows else None
 

@@ -175,7 +175,7 @@ def _worst(told: RunFacts, look: Look, *, full: bool) -> RenderableType | None:
 
 
 def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
-    lines = beside(low.result["id"], low.shortfall, look, room)
+    lines = beside(low.result["id"], low.shortfall, look, room, low.result["position"])
     for verdict, text in low.units if full else low.units[:1]:
         reason = in_words(low.result, why(verdict) or "")
         lines += unit_lines(look.mark(kind_of(verdict)), text, reason, look, room, full=full)

@@ -132,7 +132,7 @@ def record_lines(
     record: str, told: str, units: Sequence[Wanting], result: Mapping[str, Any] | None, look: Look, room: int
 ) -> Group:
     """Return a record's id with a few words, and the first of the ``units`` that lower its score in this result."""
-    lines = beside(record, told, look, room)
+    lines = beside(record, told, look, room, (result or {}).get("position", 0))
     for unit in units[:1]:
         reason = in_words(result, unit.reason) if result else unit.reason
         lines += unit_lines(look.mark("no" if unit.value <= 0 else "partly"), unit.text, reason, look, room)
@@ -156,9 +156,9 @@ def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
     return drawn
 
 
-def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
-    """Return a record's id with a few words beside it, or below it if there is no room."""
-    shown = short_id(name, look.ellipsis)
+def beside(name: str, told: str, look: Look, room: int, position: int = 0) -> list[Text]:
+    """Return a record's id (with its position if shortened) and a few words beside it, or below if there is no room."""
+    shown = short_id(name, look.ellipsis, position)
     if cell_len(shown) + GAP + len(told) <= room:
         return [Text.assemble((shown, "head"), "  ", (told, "quiet"))]
     below = [Text(shorten(told, room, look.ellipsis), style="quiet")] if told else []
@@ -166,7 +166,10 @@ def beside(name: str, told: str, look: Look, room: int) -> list[Text]:
 
 
 def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, full: bool = False) -> list[Text]:
-    """Return a unit's sign and text with the reason below; one and two lines or, in ``full``, as many as needed."""
+    """Return a unit's sign and text with the reason below; one and two lines or, in ``full``, as many as needed.
+
+    A reason that is longer than a line loses the details that it ends with in brackets, such as the probability.
+    """
 
     def lines(words: str, left: int, most: int) -> list[str]:
         said = flat(words) if full else shorten(flat(words), most * left, look.ellipsis)
@@ -174,5 +177,8 @@ def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, ful
 
     first, *rest = lines(text, room - sign.cell_len - 1, 1)
     below = [(f"  {line}", "") for line in rest]
-    below += [(f"  {line}", "quiet") for line in lines(reason, room - 2, 2)] if flat(reason) else []
+    why = flat(reason)
+    if why.endswith(")") and cell_len(why) > room - 2 and not full:
+        why = why.rpartition(" (")[0] or why
+    below += [(f"  {line}", "quiet") for line in lines(why, room - 2, 2)] if why else []
     return [Text.assemble(sign, " ", first), *(Text(line, style=style) for line, style in below)]
