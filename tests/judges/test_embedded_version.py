@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-23", "0e178fb82920")
+RULES = ("embedded-23", "a7d9282a0f79")
 """A version, and the digest of the code that it stands for."""
 
 
