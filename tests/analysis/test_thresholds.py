@@ -142,6 +142,20 @@ def test_a_record_without_a_value_now_could_have_fallen(status: str, outcome: st
     assert ("the drop in a record could be 30.0 points" in " ".join(decision.notes)) == (outcome == "error")
 
 
+@pytest.mark.parametrize(("unjudged", "limit", "outcome"), [
+    (6, 0.02, "error"), (5, 0.02, "undecided"), (1, 0.02, "undecided"), (1, 0.05, "passed"),
+])  # fmt: skip
+def test_records_without_a_verdict_could_hide_a_drop_of_the_mean(unjudged: int, limit: float, outcome: str) -> None:
+    """Too few to show that it fell leave it undecided, as if they had fallen."""
+    drop_of([0.8] * 20, [0.8] * (20 - unjudged) + [None] * unjudged)
+    fell = Path("after", "results.jsonl")
+    fell.write_text(fell.read_text(encoding="utf-8").replace('"empty"', '"judge_failed"'), encoding="utf-8")
+    (decision,) = check("after", max_drop={"m": limit}, baseline="before").decisions
+    assert decision.outcome == outcome
+    could = f"with {'it' if unjudged == 1 else 'them'}, the drop could be {4 * unjudged}.0 points"
+    assert (could in " ".join(decision.notes)) == (outcome != "passed")
+
+
 def test_a_failed_mean_names_no_record_at_100_percent() -> None:
     """What has nothing wanting is not behind it."""
     results("after", [1.0, 1.0, 0.9, 1.0])
@@ -167,6 +181,7 @@ def test_a_change_of_all_by_the_same_passes_where_it_is_no_larger_drop_than_allo
     assert drop_of([0.5] * 8, [0.3] * 8, allowed=0.3).outcome == "passed"
     assert drop_of([0.3] * 8, [0.5] * 8).outcome == "passed"
     assert drop_of([0.5] * 8, [0.3] * 8, allowed=0.1).outcome == "failed"
+    assert drop_of([0.8] * 8, [0.6] * 8, allowed=0.2).outcome == "passed", "in binary, .8 - .6 is more than .2"
 
 
 def test_without_a_common_record_only_the_drops_are_undecidable() -> None:

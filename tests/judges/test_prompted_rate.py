@@ -206,7 +206,7 @@ def test_the_repair_turn_names_what_is_missing_and_what_is_wrong() -> None:
         (verdicts(n1="yes"), verdicts(n1="no", n2="no", n3="no"), ["yes", "no", "no"], ""),
         (
             verdicts(n1="yes", n2="maybe"), verdicts(n1="no", n2="perhaps"), ["yes", None, None],
-            "no verdict on 3; labels outside the scale (2: 'perhaps'); expected no, yes",
+            "verdicts under numbers that were not asked about (1)",
         ),
         (verdicts(n1="yes", n3="no"), NOTHING, ["yes", None, "no"], "no verdict on 2"),
         (verdicts(n1="yes", n3="no"), Failed("down"), ["yes", None, "no"], "down"),
@@ -216,8 +216,13 @@ def test_the_repair_turn_names_what_is_missing_and_what_is_wrong() -> None:
          verdicts(n1="yes"), ["yes", "no", "yes"], ""),
         ('{"verdicts": {"0": "yes", "1": "no", "2": "yes"}}', verdicts(n1="yes", n2="no", n3="yes"),
          ["yes", "no", "yes"], ""),
+        ('{"verdicts": {"2": "yes", "3": "no", "4": "yes"}}', verdicts(n1="yes", n2="no", n3="yes"),
+         ["yes", "no", "yes"], ""),
+        (verdicts(n1="yes"), verdicts(n1="no", n2="yes"), ["yes", None, None],
+         "verdicts under numbers that were not asked about (1)"),
     ],
-    ids=["complete", "wrong again", "missing again", "failed", "other number", "other text", "counts from 0"],
+    ids=["complete", "wrong again", "missing again", "failed", "other number", "other text", "counts from 0",
+         "counts from 2", "counts the missing from 1"],
 )  # fmt: skip
 def test_the_repair_gives_what_is_missing_and_changes_no_label_that_was_given(
     first: str, second: str | Failed, found: list[str | None], failure: str
@@ -545,12 +550,17 @@ def test_a_label_goes_to_the_unit_of_its_number_or_to_none(
         entries = [entry for name, entry in found.items() if name.strip() in (str(number), f"0{number}")]
         return {str(e.get("label") if isinstance(e, dict) else e).lower() for e in entries}
 
-    answer = answered(support(count), *(json.dumps({"verdicts": found}) for found in (first, second)))
+    asked, answer = (
+        answered(support(count), *(json.dumps({"verdicts": found}) for found in (first, again)))
+        for again in ({}, second)
+    )
     assert isinstance(answer, Rated)
+    assert isinstance(asked, Rated)
+    missing = {str(number) for number, verdict in enumerate(asked.verdicts, 1) if verdict.unjudged}
     assert len(answer.verdicts) == count
     for number, verdict in enumerate(answer.verdicts, 1):
         if verdict.label is not None:
             assert verdict.label in under(first, number) | under(second, number)
         else:
             assert verdict.failure
-            assert not ({"yes", "no"} & under(second, number)) or "0" in second
+            assert not ({"yes", "no"} & under(second, number)) or second.keys() - missing

@@ -63,6 +63,14 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ("| support | 2 |\n| not_support | 1 |", (N, S)),
         ("| 1 | 2 | 3 |\n| support | not_support |", (S, N, None)),
         ("Nugget 2 is supported. Nugget 1 is not supported.", (N, S)),
+        ("1.\nsupport\n2.\nnot_support\n3.\nsupport", (S, N, S)),
+        ("## Nugget 2\n\nsupport\n\n## Nugget 1\n\nnot_support", (N, S)),
+        ("1. Paris is big\nnot_support\n2. cats\n3. dogs\nsupport", (N, None, S)),
+        ("1. Paris is big\n2. cats\n\nsupport\nnot_support", (S, N)),
+        ("2. cats\nsupport\nnot_support", (None, None)),
+        ("1. support\n   - Part 1: support\n   - Part 2: not_support\n2. not_support", (S, N)),
+        ('1. support\n2. support\n\nFinal: ["support", "not_support"]', (S, N)),
+        ('["support", "support"]\n\nOn reflection:\n1. support\n2. not_support', (S, N)),
         ("Nugget 1 is not fully supported. Nugget 2 is supported.", (None, S)),
         # The number of a label comes after it.
         ("- label: support\n  nugget: 2\n- label: not_support\n  nugget: 1", (N, S)),
@@ -225,3 +233,15 @@ def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> Non
 def test_units_that_are_repeated_in_another_order_get_no_label(reply: str, fmt: Format) -> None:
     for units, truth in ((["Ice is cold.", "Tea is hot."], (N, S)), (["Tea is hot.", "Ice is cold."], (S, N))):
         assert fits(read_labels(reply, [1, 2], WORDS, fmt, units=units).labels, truth)
+
+
+@pytest.mark.parametrize("fmt", LABEL_FORMATS)
+@pytest.mark.parametrize(
+    "reply", ["Passage 1: support\nPassage 2: not_support", '{"passage 1": "support", "passage 2": "support"}']
+)
+def test_a_label_of_a_passage_is_of_no_nugget(reply: str, fmt: Format) -> None:
+    assert read_labels(reply, [1, 2], WORDS, fmt, level="nugget").labels == (None, None)
+    assert read_labels(
+        f"{reply}\n\nNuggets:\n1. support\n2. not_support", [1, 2], WORDS, fmt, level="nugget"
+    ).labels == (S, N)
+    assert None not in read_labels(reply, [1, 2], WORDS, fmt, level="passage").labels

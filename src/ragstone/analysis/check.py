@@ -400,12 +400,16 @@ class _Checked(NamedTuple):
         return tuple(self._worst(threshold, one.record, one.second, one.first) for one in fallen[:WORST])
 
     def _without_luck(self, decision: Decision) -> Decision:
-        """Turn a decision into an error if missing records (unreadable or unjudged) could reverse it."""
+        """Turn a decision into an error if missing records (unreadable or unjudged) could reverse it.
+
+        If they could exceed a limit of the drop, but too few to show that, it is undecided.
+        """
         threshold = decision.threshold
         ends = {record: scores.by_metric.get(threshold.metric) for record, scores in self.records.items()}
         fallen = [record for record, one in ends.items() if one is None or (one.value is None and one.status == FAILED)]
         if not fallen:
             return decision
+        shown = True
         if threshold.kind not in DROPS:
             part, compared = (
                 ("lower bound", decision.low) if threshold.kind == "min_corrected" else ("mean", decision.value)
@@ -421,7 +425,8 @@ class _Checked(NamedTuple):
             both = _both(scores_of(self.against.run), values, threshold.metric)
             if threshold.kind == "max_drop":
                 pairs = paired([first for first, _ in both], [second for _, second in both])
-                drop, met = abs(pairs.difference), not _shown_below(pairs, -threshold.limit)
+                drop, met = abs(pairs.difference), reaches(pairs.difference, -threshold.limit)
+                shown = _shown_below(pairs, -threshold.limit)
             else:
                 drop = max(first - second for first, second in both)
                 met = reaches(threshold.limit, drop)
@@ -430,10 +435,10 @@ class _Checked(NamedTuple):
             return decision
         out = f"{records_said(len(fallen))} could not be read or judged"
         note = (
-            f"{out}; with {'it' if len(fallen) == 1 else 'them'}, {could}, so nothing can be decided; "
+            f"{out}; with {'it' if len(fallen) == 1 else 'them'}, {could}{', so nothing can be decided' * shown}; "
             f"--min-coverage {threshold.metric}=X sets the min share of scored records"
         )
-        return replace(decision, outcome="error", notes=(*decision.notes, note))
+        return replace(decision, outcome="error" if shown else "undecided", notes=(*decision.notes, note))
 
     def _unpaired(self, decision: Decision) -> Decision:
         """Add a note on unpaired records; a pass becomes undecided if both runs have some, as these may be the same."""
@@ -489,6 +494,6 @@ def _both(
 
 def _shown_below(pairs: Paired, limit: float) -> bool:
     if pairs.high is not None:
-        return pairs.high < limit
+        return not reaches(pairs.high, limit)
     # There is no interval if too few pairs differ or all differ equally; then only the test decides.
-    return pairs.difference < limit and pairs.p < LEVEL
+    return not reaches(pairs.difference, limit) and pairs.p < LEVEL

@@ -185,6 +185,12 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
         return
     reading.reader = "object"
     entries = _by_number(answer["verdicts"])
+    asked = set(reading.missing)
+    if asked - entries.keys() and (others := sorted(entries.keys() - asked)):
+        # The labels may be of the units next to those that the numbers name.
+        reading.fail(f"verdicts under numbers that were not asked about ({', '.join(map(str, others[:20]))})")
+        reading.status = "count_mismatch"
+        return
     unknown: list[str] = []
     expected: dict[str, None] = {}
     absent: list[str] = []
@@ -217,7 +223,8 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
     words = _words(question, question.scale, setup)
     numbers = reading.missing
     texts = [units[number - 1].text for number in numbers]
-    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), units=texts, ended=True)
+    level = units[0].level
+    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), units=texts, level=level, ended=True)
     thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []
@@ -234,10 +241,7 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
-    """Map unit numbers to entries. A number with two different labels is dropped.
-
-    A reply that counts from 0 is dropped entirely, since each label has its neighbour's number.
-    """
+    """Map unit numbers to entries. A number with two different labels is dropped."""
     pairs: list[tuple[object, object]] = []
     if isinstance(entries, dict):
         pairs = list(entries.items())
@@ -253,7 +257,7 @@ def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
         own = _NUMBER.fullmatch(str(entry.get("id", entry.get("number", key))).strip())
         if own is None or own[1] == number[1]:  # else it is unclear which of the two units it is about
             numbered.append((int(number[1]), entry))
-    return {} if any(number == 0 for number, _ in numbered) else uncontested(reversed(numbered), "label")
+    return uncontested(reversed(numbered), "label")
 
 
 def uncontested(entries: Iterable[tuple[Key, Mapping[str, Any]]], field: str) -> dict[Key, Mapping[str, Any]]:

@@ -20,7 +20,7 @@ _NUMBERED: Final = re.compile(
     r"(?P<lead>[\s>]*)(?P<bullet>"
     + _BULLET_SIGN
     + r"\s+)?[\s*_`\"'(\[#]*"
-    + NOUN
+    + rf"(?P<noun>{NOUN})"
     + r"(?P<number>[0-9]{1,4})[*_`\"')\]]*"
     r"(?:\s*(?P<sep>[.:)\]|=\u2192\u21d2\u2014\u2013]|->|=>|-(?=\s))[*_`\"']*(?![0-9])|(?P<gap>\s+)(?=\S)|\s*$)\s*(?P<rest>.*)"
 )
@@ -64,6 +64,8 @@ class _Entry(Struct):
     label: str | None = None
     contested: bool = False
     named: bool = False
+    below: bool = False
+    """Its label is on the next line, alone: that line is not a heading for the numbers after it."""
 
 
 def listed(text: str, words: Words) -> list[Found]:
@@ -155,17 +157,22 @@ class _Listing:
         label = words.alone(content)
         if label is None and not bullet:
             return False
-        under_heading = self._heading is not None and entry is not None and entry.number is not None
-        if label is not None and not bullet:
-            self._heading = label
-            if under_heading:
+        if label is not None and not bullet and entry is not None and entry.number is not None:
+            if entry.below and not self._apart:
+                entry.contested |= label != entry.label
                 return True
-        waiting = entry is not None and entry.number is not None and entry.label is None and not entry.contested
-        if entry is not None and waiting and not bullet and not words.numeric and not self._apart:
-            entry.label, entry.end = label, end  # the label of a numbered entry on a line of its own
-        else:
-            reader: Format = "markdown" if bullet else "csv"
-            self._begin(_Entry(None, reader, start, end, indent, content, label or words.beside(content)))
+            waiting = entry.label is None and not entry.contested
+            others = any(one.label is None for one in self.runs[-1] if one is not entry)
+            if waiting and not words.numeric and not (self._apart and others):
+                entry.label, entry.end, entry.below = label, end, True
+                return True
+            grouped, self._heading = self._heading is not None, None if waiting else label
+            if grouped:
+                return True
+        elif label is not None and not bullet:
+            self._heading = label
+        reader: Format = "markdown" if bullet else "csv"
+        self._begin(_Entry(None, reader, start, end, indent, content, label or words.beside(content)))
         return True
 
     def _begin(self, entry: _Entry) -> None:
@@ -232,7 +239,7 @@ def _group(line: str, words: Words) -> tuple[list[int], str] | None:
 def _numbered(line: str, words: Words, *, within: bool = False) -> _Entry | None:
     """Return the line as an entry of a numbered list; ``within`` another entry, only if its text is just a label."""
     match = _NUMBERED.fullmatch(line)
-    if match is None:
+    if match is None or (within and match["noun"]):  # "Part 1: support" is a part of the entry
         return None
     rest = match["rest"]
     label = words.alone(rest)

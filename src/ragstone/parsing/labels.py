@@ -35,6 +35,10 @@ NEAR: Final = 200
 LONGEST: Final = 400_000
 """Maximum number of characters of a reply."""
 
+_OF_PASSAGE: Final = re.compile(
+    r"^[^\w\n]*(?:passage|document|context|отрывок|фрагмент)[\s_#№]*[0-9]{1,4}\b[^\n]*", re.IGNORECASE | re.MULTILINE
+)
+"""Matches a line about one passage: its label is of no claim, sentence or nugget."""
 _BRACKETS: Final = re.compile(r"[\[\]{}<>\n\"'\u201c\u201d,|\t]")
 _OPEN_QUESTION: Final = re.compile(
     r"\?|\b(?:if|whether|would|could|unless|depend\w*|might|если|ли|бы)\b", re.IGNORECASE
@@ -104,6 +108,7 @@ def read_labels(
     material: Sequence[str] = (),
     *,
     units: Sequence[str] = (),
+    level: str = "",
     ended: bool = False,
 ) -> Parsed:
     """Read the labels of the units with the numbers ``asked``, in that order, from a model's reply.
@@ -112,6 +117,7 @@ def read_labels(
     of the right length counts, else the longest. ``adaptive`` accepts any format, and as a last resort label words in
     order. ``material`` are the texts of the record: a list copied verbatim from one of them is not the model's answer.
     ``units`` are the texts of the units asked about: a list that repeats them in another order is not read.
+    ``level`` is their level: unless it is ``passage`` or empty, labels of passages are ignored.
     ``ended``: the reply is known to be complete; otherwise, a last word that may be a truncated label is ignored.
     """
     nothing: tuple[str | None, ...] = (None,) * len(asked)
@@ -124,6 +130,8 @@ def read_labels(
     answer = plain(strip_reasoning(text, quoted_tags(text, material)))
     if not answer.strip():
         return unusable("the reply is empty" if not text.strip() else "the reply is reasoning only")
+    if level not in ("", "passage"):
+        answer = _OF_PASSAGE.sub("restated", answer)
     answer = _without(_first_turn(without_placeholders(answer), words), material, words)
     # Text before an unopened closing tag was removed, and may have been the answer.
     echoes = _Echoes(answer, material, words, alone=not unopened(text))
@@ -271,18 +279,18 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
             too_long = max(too_long, len(found.labels))
         else:
             (right if len(placed[0]) == len(asked) else partial).append(_Placed(found, *placed))
-    right = _apart(right, rank)
+    whole = right = _apart(right, rank)
     if right:
         if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
             right = own
         last = _last(right)
-        # A later numbered list of some of the units may contradict it.
-        later = [entry for entry in partial if entry.found.numbers and entry.found.start >= last.found.end]
-        return _unless_said_otherwise(last, later)
+        # A later list, complete or numbered, may contradict it.
+        others = [*whole, *(entry for entry in partial if entry.found.numbers)]
+        return _unless_said_otherwise(last, [entry for entry in others if entry.found.start >= last.found.end])
     partial = _apart(partial, rank)
     by_place = [entry for entry in partial if not entry.found.numbers]
-    whole = sum(len(one.found.labels) for one in by_place) == len(asked)
-    if by_place and whole and len(by_place) == len(partial) and _one_list(by_place, answer):
+    together = sum(len(one.found.labels) for one in by_place) == len(asked)
+    if by_place and together and len(by_place) == len(partial) and _one_list(by_place, answer):
         labels = [label for piece in by_place for label in piece.found.labels]
         raw = [item for piece in by_place for item in piece.found.raw]
         return _Placed(by_place[0].found, dict(zip(asked, labels, strict=True)), dict(zip(asked, raw, strict=True)))
