@@ -175,7 +175,7 @@ def price_said(price: JudgePrice) -> str:
     name = price.judge.partition("@")[0]
     if price.price is None:
         meant = f"; did you mean '{price.nearest}'? Otherwise," if price.nearest else ";"
-        return f"{name}: unknown{meant} give it in a [judges.NAME] table: price = {{ input = …, output = … }}"
+        return f"{name}: unknown{meant} set it in a [judges.NAME] table: price = {{ input = …, output = … }}"
     if not any(price.price):
         return f"{name}: free"
     given, written, cached = price.price
