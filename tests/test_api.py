@@ -610,7 +610,7 @@ def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
     rows = [{"question": "What?", "response": "Steel.", "ctx": "It is steel."}]
     noted = api.evaluate(rows, "grounding").summary()["notes"]
     assert noted == ["no record has contexts; fields in the input: 'question', 'response', 'ctx'"]
-    with pytest.raises(ConfigError, match="name the column with --field contexts=COLUMN"):
+    with pytest.raises(ConfigError, match="specify the column with --field contexts=COLUMN"):
         api.evaluate(pd.DataFrame(rows), "grounding")
 
 

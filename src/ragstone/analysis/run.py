@@ -359,7 +359,7 @@ def _folder_said(which: str, runs: Sequence[RunRow]) -> str:
     except (OSError, ValueError, AttributeError):
         return ""
     known = any((row.id, row.name) == (number, name) for row in runs)
-    return f"name it {number}" if known else "name the store that has the run with --store"
+    return f"use {number}" if known else "specify the run's store with --store"
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
