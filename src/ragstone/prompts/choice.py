@@ -113,7 +113,7 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
         left, equals, right = text.partition("=")
         if not equals:
             if is_path(left):
-                raise TemplateError(f"--prompt {text}: name its step, as in --prompt support={text}")
+                raise TemplateError(f"--prompt {text}: specify its step, as in --prompt support={text}")
             if general and general != left:
                 raise TemplateError(f"--prompt {text}: '{general}' already applies to all steps; specify the step")
             check_style(left)
