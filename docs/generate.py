@@ -107,7 +107,7 @@ BILL: Final[Mapping[str, str]] = {
     "unseen": "in an offline run, the calls that are not in the store",
     "paid": "calls, tokens and dollars of the replies; for `unmetered_calls`, the endpoint sent no token counts",
     "by_step": "`paid` for each judge and step, with `seconds`",
-    "unusable": "the part of `paid` that unreadable replies cost",
+    "unusable": "the part of `paid` that unparsed replies cost",
     "lost": "the `attempts` without a complete reply, and the maximum `dollars` that they may have cost",
     "retry_causes, waited_seconds": "the causes of repeated tries, and the time spent waiting",
     "notes": "parameters that an endpoint rejected",

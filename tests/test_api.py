@@ -338,7 +338,9 @@ def test_runs_are_found_again() -> None:
     weigh(rows(2), name="b")
     weigh(rows(3), name="a")
     assert [len(api.open_run(which)) for which in (1, "2", "a", "b", "last")] == [1, 2, 3, 2, 3]
-    with pytest.raises(InputError, match=r"no run 'c' in .*; runs are 1 to 3; expected a number, a name or 'last'"):
+    with pytest.raises(
+        InputError, match=r"no run 'c' in .*; the store has runs 1 to 3; expected a number, a name or 'last'"
+    ):
         api.open_run("c")
 
 
@@ -608,7 +610,7 @@ def test_what_no_record_has_is_noted_and_of_a_table_refused() -> None:
     rows = [{"question": "What?", "response": "Steel.", "ctx": "It is steel."}]
     noted = api.evaluate(rows, "grounding").summary()["notes"]
     assert noted == ["no record has contexts; fields in the input: 'question', 'response', 'ctx'"]
-    with pytest.raises(ConfigError, match="name the column with --field contexts=COLUMN"):
+    with pytest.raises(ConfigError, match="specify the column with --field contexts=COLUMN"):
         api.evaluate(pd.DataFrame(rows), "grounding")
 
 

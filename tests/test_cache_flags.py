@@ -252,7 +252,9 @@ def test_a_run_that_would_do_is_named() -> None:
     """Where the last one was made otherwise, and an earlier one was not."""
     weigh(failing("number 2"))
     weigh(failing(), repeat=3)
-    with pytest.raises(ConfigError, match=r"it asked 3 times\); run 1 used these settings: --only-failed 1, or remove"):
+    with pytest.raises(
+        ConfigError, match=r"it asked 3 times\); use --only-failed=1, which has these settings, or remove"
+    ):
         weigh(failing(), only_failed=True)
     assert weigh(failing(), only_failed=1).summary()["taken_over"] == 2
 

@@ -553,7 +553,7 @@ def test_a_metric_by_name_must_have_its_fields() -> None:
     with pytest.raises(ConfigError) as caught:
         names(present={"response": 3}, metrics=["grounding"])
     assert str(caught.value) == (
-        "grounding needs response and contexts; no record has contexts; name the column with --field contexts=COLUMN"
+        "grounding needs response and contexts; no record has contexts; specify the column with --field contexts=COLUMN"
     )
 
 

@@ -127,14 +127,14 @@ def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message:
     [
         ({"prompts": ["shortcot"]}, "no prompt style 'shortcot'; did you mean 'short_cot'?"),
         ({"prompts": ["suport=short_cot"]}, "--prompt suport=short_cot: no step 'suport'; steps are claims, "),
-        ({"prompts": ["mine.md"]}, "--prompt mine.md: name its step, as in --prompt support=mine.md"),
+        ({"prompts": ["mine.md"]}, "--prompt mine.md: specify its step, as in --prompt support=mine.md"),
         (
             {"prompts": ["legacy", "optimized"]},
-            "--prompt optimized: 'legacy' already applies to all steps; name the step",
+            "--prompt optimized: 'legacy' already applies to all steps; specify the step",
         ),
         (
             {"prompts": ["short_cot.v1"]},
-            "'short_cot.v1' is a version of one step's prompt; name the step, as in support=",
+            "'short_cot.v1' is a version of one step's prompt; specify the step, as in support=",
         ),
         (
             {"prompts": ["support=short_cot.v9"]},

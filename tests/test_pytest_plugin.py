@@ -316,7 +316,7 @@ MISTAKES = {
     "assert_scores(GOOD, grounding=True, **KETTLE)": "grounding = True; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "no score 'grounding.contradicted'",
-    "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; name one of them",
+    "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; specify one of them",
     "assert_scores(GOOD, grounding=0.5)": "grounding needs response and contexts; missing: contexts",
     "assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)": "nobody",
     "assert_scores(ragstone.score(GOOD, **KETTLE), grounding=1, judge='embedded')": "cannot change it",

@@ -210,7 +210,7 @@ def test_a_shard_of_something_else_is_refused(source: Path, changed: dict[str, A
     options = shard(source, 2, **{name: value for name, value in changed.items() if name != "shard"})
     if "shard" in changed:
         options = RunOptions(metrics="grounding", out=options.out, **changed)
-    with pytest.raises(ConfigError, match=f"contains shards of another run: .*({said}).*; name another folder with -o"):
+    with pytest.raises(ConfigError, match=f"contains shards of another run: .*({said}).*; use another folder with -o"):
         api.run(str(source), options)
     source.write_text(source.read_text().replace("noon", "nine"))
     with pytest.raises(ConfigError, match="its input had different records"):
@@ -256,7 +256,7 @@ def test_a_store_on_a_network_file_system_is_refused(source: Path, monkeypatch: 
     real = Path
     monkeypatch.setattr(connection, "Path", lambda name: mounts if str(name) == "/proc/self/mountinfo" else real(name))
     with pytest.raises(
-        ConfigError, match=rf"on a network file system \(nfs4 at {place}\).*name a local one with --store"
+        ConfigError, match=rf"on a network file system \(nfs4 at {place}\).*use a local one with --store"
     ):
         api.run(str(source), shard(source, 1))
     assert connection.network_mount(place / "a b" / "s.db") == f"fuse.sshfs at {place}/a b"

@@ -228,7 +228,7 @@ def test_claims_without_their_texts_need_a_judge_that_writes_them() -> None:
 def test_labels_of_two_metrics_need_a_name_and_worst_ones_are_not_used(judged: FakeServer) -> None:
     both = [*rows(COUNT), *(replace(row, unit=f"{row.record}/claim/1", task="support") for row in rows(COUNT)[::3])]
     write("labels.jsonl", both)
-    said = r"labels for several metrics: nugget_recall \(12\), grounding \(4\); name one"
+    said = r"labels for several metrics: nugget_recall \(12\), grounding \(4\); specify one"
     with pytest.raises(InputError, match=said):
         tune(judged)
     write("labels.jsonl", [*both, *(replace(row, draw=WORST) for row in rows(6)[-3:])])

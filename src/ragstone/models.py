@@ -163,13 +163,13 @@ def _on_hub(user: ModelUser, repo: str, revision: str) -> OnnxFiles:
         except errors.OfflineModeIsEnabled as error:
             raise BackendError(
                 f"{user.name}: {repo} is not on this computer, and HF_HUB_OFFLINE is set",
-                hint=f"run once without HF_HUB_OFFLINE, or name a folder: {folder}",
+                hint=f"run once without HF_HUB_OFFLINE, or specify a folder: {folder}",
             ) from error
         except (OSError, ValueError, errors.HTTPError) as error:
             said = str(error.__cause__ or error).strip().partition("\n")[0]
             raise BackendError(
                 f"{user.name}: cannot download {file} of {repo}: {said}",
-                hint=f"check the network and run the same command again, or name a folder: {folder}",
+                hint=f"check the network and run the same command again, or specify a folder: {folder}",
             ) from error
 
     config = fetch(_CONFIG, revision)

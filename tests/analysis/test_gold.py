@@ -263,5 +263,5 @@ def test_what_is_no_gold_is_said(tmp_path: Path, assigned: Run) -> None:
     with pytest.raises(InputError, match=r"t1: unreadable labels \(.*RAGBench's sentence keys"):
         gold(write(tmp_path / "broken.jsonl", [broken]), run)
     (tmp_path / "answers.jsonl").unlink()
-    with pytest.raises(InputError, match=r"its input 'answers\.jsonl' is not in this folder; name the file"):
+    with pytest.raises(InputError, match=r"its input 'answers\.jsonl' is not in this folder; specify the file"):
         gold("nuggets", assigned)

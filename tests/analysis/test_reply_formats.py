@@ -245,5 +245,5 @@ def test_what_is_advised_exists(step: str) -> None:
     from ragstone.prompts.choice import parse_styles
 
     said = advice(counted(step, "default", "object", 10))
-    _, styles = parse_styles([said.partition(" ")[2].partition(",")[0]])
+    _, styles = parse_styles([said.partition(" ")[2].partition(" (")[0]])
     assert "keyed" in prompts.load(step, styles[step]).formats

@@ -143,7 +143,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
         (["last", "empty.jsonl"], "error: empty.jsonl: contains no records; expected at least one"),
-        (["last", "other.jsonl"], "error: no label matches run 1: no such record (1, first: "),
+        (["last", "other.jsonl"], "error: no label matches run 1: no such record (1 label, first: "),
     ],
 )
 def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str], said: str) -> None:

@@ -192,7 +192,7 @@ def test_the_price_of_a_judge_of_ones_own_is_listed() -> None:
     configure("http://127.0.0.1:9/v1", '[judges.other]\nmodel = "x"\nbase_url = "http://127.0.0.1:9/v1"\n')
     came = ragstone("judges", columns=100)
     assert "per million tokens, $0.15 in, $0.60 out, $0.05 cached (ragstone.toml)" in came.flat
-    assert "unknown; give it in a [judges.NAME] table" in came.flat
+    assert "price: unknown; set it in a [judges.NAME] table" in came.flat
 
 
 def test_money_is_shown_against_the_budget_or_the_estimate() -> None:

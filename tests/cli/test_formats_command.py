@@ -61,7 +61,7 @@ def test_a_run_that_was_read_whole_says_so() -> None:
     assert (group["calls"], group["whole_share"], group["read_share"], group["unjudged"]) == (12, 1.0, 1.0, 0)
     assert (group["readers"], group["problems"], group["samples"], group["advice"]) == ({"json": 12}, {}, [], "")
     came = done("formats")
-    assert "100% of 12 calls were parsed in full at the first attempt." in came.flat
+    assert "100% of 12 first replies were parsed in full." in came.flat
     assert came.out.rstrip().endswith("Next     ragstone show 1")
 
 
@@ -77,9 +77,9 @@ def test_what_went_wrong_and_what_it_cost() -> None:
     assert repairs["dollars"] == 0
     assert group["unjudged"] == 0
     came = ragstone("formats")
-    assert "asked again 6 times, 6 repaired: " in came.flat
+    assert "6 repair calls, 6 successful: " in came.flat
     assert "“I would rather talk.”" in came.out
-    assert "Next try --format keyed, for support (50% parsed in full)" in came.flat
+    assert "Next for support (50% parsed in full), try --format keyed" in came.flat
 
 
 def test_what_is_left_is_what_is_unjudged_in_the_run() -> None:
@@ -88,7 +88,7 @@ def test_what_is_left_is_what_is_unjudged_in_the_run() -> None:
     (group,) = told()["groups"]
     summary = json.loads(Path("out/summary.json").read_bytes())
     assert group["unjudged"] == summary["metrics"]["groundedness"]["units"]["unjudged"] > 0
-    assert f"{group['unjudged']} entries left unjudged" in ragstone("formats").flat
+    assert f"{group['unjudged']} units left unjudged" in ragstone("formats").flat
 
 
 def test_replies_that_no_format_mends() -> None:
@@ -141,7 +141,7 @@ def embedded() -> Came:
 def test_the_embedded_judge_has_nothing_to_read() -> None:
     """It is said so in one line."""
     assert embedded().code == 0
-    assert "embedded writes no replies to parse (1 call)." in ragstone("formats").flat
+    assert "embedded has no replies to parse (1 call)." in ragstone("formats").flat
     assert told() == {"run": 1, "calls": 0, "failed": 0, "untold": {"embedded": 1}, "groups": []}
 
 
@@ -165,7 +165,7 @@ def test_a_run_that_did_not_end_is_not_said_to_have_made_no_call() -> None:
         ragstone("run", write("a.jsonl", row(1)), "-q", *options)
     said = ragstone("formats").flat
     assert "The run did not finish (stopped): only calls for its 0 finished records are counted here." in said
-    assert "No call was made" not in said
+    assert "made no calls" not in said
 
 
 def test_a_run_that_there_is_not_is_named() -> None:

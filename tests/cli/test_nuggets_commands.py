@@ -271,7 +271,7 @@ def test_bad_input_of_score_is_one_line() -> None:
         (("traces.jsonl",), "traces.jsonl:1: no nuggets; expected assignment records"),
         (("twice.jsonl",), "run 'a' has two answers for topic 't1'"),
         (("a.jsonl", "a.jsonl"), "given twice"),
-        (("a.jsonl", "--against", "four.txt"), "name the format: tot or ir_measures"),
+        (("a.jsonl", "--against", "four.txt"), "specify the format: tot or ir_measures"),
         (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),
         (("a.jsonl", "-o", "no/such/x.jsonl"), "choose another file"),
     ):

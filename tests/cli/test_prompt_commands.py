@@ -155,16 +155,16 @@ def test_a_copy_is_a_prompt_of_ones_own() -> None:
     ("arguments", "message"),
     [
         (["asign"], "no step 'asign'; steps are claims, nuggetize, "),
-        (["short_cot"], "'short_cot' is a style; name the step too, as in assign=short_cot"),
+        (["short_cot"], "'short_cot' is a style; specify the step too, as in assign=short_cot"),
         (["assign", "shortcot"], "no prompt 'shortcot' for the step 'assign'; known: default, "),
         (["assign=short_cot.v7"], "no version 7 of the prompt 'short_cot' for the step 'assign'; it has v1, v2"),
         (["assign=short_cot.v\u0663"], "no prompt 'short_cot.v\u0663' for the step 'assign'"),
-        (["nuggetize"], "asks 2 questions; name the prompt of one: nuggetize=answer or nuggetize=passages"),
+        (["nuggetize"], "asks 2 questions; specify the prompt of one: nuggetize=answer or nuggetize=passages"),
         (["assign=short_cot", "legacy"], "'assign=short_cot legacy' names two styles"),
         (["gone.md"], "prompt gone.md: cannot be read (No such file or directory)"),
         (["support.md", "legacy"], "'support.md' is a file and has its own style"),
         (["assign=support.md"], "it is for the step 'support' and was given for 'assign'"),
-        (["plain.txt"], "no step 'plain.txt'; to name the file, write ./plain.txt"),
+        (["plain.txt"], "no step 'plain.txt'; to specify the file, write ./plain.txt"),
     ],
 )
 def test_a_prompt_that_is_not_there_is_named_in_one_line(arguments: list[str], message: str) -> None:
@@ -324,8 +324,8 @@ def test_versions_of_one_prompt_are_compared(arguments: list[str], versions: tup
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("claims", "the prompt 'default' of the step 'claims' has one version, v1; name another prompt"),
-        ("mine.md", "'mine.md' is a file; name the prompt to compare with it"),
+        ("claims", "the prompt 'default' of the step 'claims' has one version, v1; use another prompt"),
+        ("mine.md", "'mine.md' is a file; specify the prompt to compare with it"),
     ],
 )
 def test_what_has_no_other_version_needs_a_second_prompt(name: str, message: str) -> None:

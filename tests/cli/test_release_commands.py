@@ -189,7 +189,7 @@ def test_records_without_a_common_id_are_named_with_the_remedy() -> None:
         ),
         (("check", "new", "--max", "grounding.contradicts=0"), "did you mean 'grounding.contradicted'?"),
         (("check", "new", "--max", "abstained_wrongly=0"), "'abstained_wrongly'; evaluate with -m abstention"),
-        (("check", "new", "--max-drop", "grounding=0.1"), "name it with --baseline"),
+        (("check", "new", "--max-drop", "grounding=0.1"), "specify it with --baseline"),
         (("check", "new", "--min", "grounding=0.1", "--baseline", "main"), "--baseline is only for drops"),
         (("check", "new", "--min", "grounding=0.1", "--junit", "no/where.xml"), "no/where.xml: cannot be written"),
     ],
@@ -268,7 +268,7 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     assert rose.code == 0
     assert "above the baseline" in rose.flat
     same = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "main", run=refused)
-    assert "run 1 (main) is its own baseline; name an earlier run" in same
+    assert "run 1 (main) is its own baseline; specify an earlier run" in same
 
 
 def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:

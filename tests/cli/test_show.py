@@ -286,7 +286,7 @@ def test_all_options_that_are_suggested_can_be_pasted() -> None:
     came = ragstone("validate", "log.jsonl", columns=200)
     assert "no record has a response, so some metrics are skipped; to read the response from another" in came.flat
     assert "no id; did you mean --field id=trace_id?" in came.flat
-    assert "to name an id" not in came.flat
+    assert "to specify an id" not in came.flat
     write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"snippet": "c"}]})
     assert ragstone(*shlex.split(f"run log.jsonl -q {fields}")).code == 0
 

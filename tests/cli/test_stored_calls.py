@@ -103,7 +103,7 @@ def test_only_failed_is_written_with_or_without_a_run(server: FakeServer, writte
     assert run(server).code == 0
     for came in (run(server, *written), ragstone("run", *written, "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}")):
         assert came.code == 0, came.err
-        assert "run 1 has 4 results: none failed, 4 are reused" in came.err or "run 2 has 4" in came.err
+        assert "run 1: 4 of 4 results reused; none failed" in came.err or "run 2: 4 of 4" in came.err
         assert "4 results from run" in came.flat
     assert server.count == 4
 

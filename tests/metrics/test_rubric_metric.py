@@ -287,7 +287,7 @@ def test_people_judge_by_criteria(tmp_path: Path) -> None:
 @pytest.mark.parametrize("judge", ["embedded", "nli"])
 def test_judges_without_language_say_that_they_cannot(judge: str, tmp_path: Path) -> None:
     """Asked for by name it is refused in one line; ``auto`` leaves it out and says why."""
-    said = f"the judge '{judge}' cannot answer the step 'rubric': it cannot judge by criteria"
+    said = f"the judge '{judge}' cannot answer the step 'rubric': criteria need a language model or human:FILE"
     with pytest.raises(ConfigError, match=re.escape(said)):
         evaluate(ROWS, "rubric", judge, parameters={"rubric": {"criteria": CRITERIA}}, store=tmp_path / "s.db")
 
@@ -298,7 +298,7 @@ def test_auto_takes_it_only_where_there_are_criteria(tmp_path: Path) -> None:
     assert "rubric" not in run.summary()["left_out"]
     run.store.close()
     run = evaluate(ROWS, store=tmp_path / "s.db", parameters={"rubric": {"criteria": CRITERIA}})
-    assert "cannot judge by criteria" in run.summary()["left_out"]["rubric"]
+    assert "criteria need a language model" in run.summary()["left_out"]["rubric"]
     run.store.close()
     with pytest.raises(ConfigError, match=r"rubric: no criteria; write \[rubric.NAME\] tables in ragstone.toml"):
         evaluate(ROWS, "rubric", f"human:{_labels(tmp_path)}", store=tmp_path / "s.db")

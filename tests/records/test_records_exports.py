@@ -718,7 +718,7 @@ def test_a_near_miss_is_suggested() -> None:
     ("contexts", "said"),
     [
         (["<p>Tea is a shrub.</p>"], "a passage with markup (HTML or XML)"),
-        (['{"text": "Tea is a shrub."}'], "a passage that is JSON; name its text with --field contexts=PATH[]"),
+        (['{"text": "Tea is a shrub."}'], "a passage that is JSON; specify its text with --field contexts=PATH[]"),
         ("Tea.\n\nMint.", "one text that looks like several joined passages; give a list"),
         (["Tea.\n---\nMint."], "one text that looks like several joined passages; give a list"),
         (["Tea.\n|||\nMint."], "one text that looks like several joined passages; give a list"),

@@ -168,7 +168,7 @@ def test_where_nothing_tells_the_topic_nobody_guesses(tmp_path: Path, data: str)
     """The message says to name the form, or that there is no such one; named, the file is read."""
     path = written(tmp_path / "r", data)
     text = refusal(path)
-    assert "name the format: tot or ir_measures" in text or "not a known form" in text
+    assert "specify the format: tot or ir_measures" in text or "not a known form" in text
     if not data.startswith("topic"):
         (first, *_) = read_leaderboard(path, "tot")
         (other, *_) = read_leaderboard(path, "ir_measures")
@@ -212,7 +212,7 @@ NO_BOARDS: list[tuple[Any, str]] = [
     ("data", "form", "message"),
     [
         *((data, "auto", message) for data, message in NO_BOARDS),
-        ("m t 1\n", "tot", "3 columns, but tot has run measure topic value; name another format"),
+        ("m t 1\n", "tot", "3 columns, but tot has run measure topic value; use another format"),
         ("a m t 1\n", "trec_eval", "4 columns, but trec_eval has measure topic value"),
         ("run measure topic value\na m t 1\n", "ir_measures", "measure topic value, but ir_measures has run topic"),
         ("m t 1\n", "jsonl", "r:1: invalid JSON"),

@@ -136,7 +136,7 @@ def test_the_real_library_reads_data_sets(tmp_path: Path, monkeypatch: pytest.Mo
         assert (first.id, first.question, first.response) == ("a", "Tea?", "Yes.")
         assert [passage.text for passage in first.contexts or ()] == ["p", "q"]
         assert (second.id, second.question, second.contexts) == ("b", None, ())
-    with pytest.raises(InputError, match="name a split: hf://org/two@train or hf://org/two@test"):
+    with pytest.raises(InputError, match="specify a split: hf://org/two@train or hf://org/two@test"):
         list(open_records("hf://org/two"))
     with pytest.raises(InputError, match="hf://org/name@nope: cannot be opened: Bad split: nope"):
         list(open_records("hf://org/name@nope"))
@@ -344,7 +344,7 @@ def test_what_goes_wrong_with_the_hub_is_named(monkeypatch: pytest.MonkeyPatch) 
     hub(monkeypatch, load)
     with pytest.raises(InputError, match="hf://org/missing: cannot be opened: no such data set"):
         list(open_records("hf://org/missing"))
-    with pytest.raises(InputError, match="name a split: hf://org/name@a or hf://org/name@b"):
+    with pytest.raises(InputError, match="specify a split: hf://org/name@a or hf://org/name@b"):
         list(open_records("hf://org/name"))
     with pytest.raises(RecordError, match="hf://org/name@x after row 1: cannot be read further: gone"):
         list(open_records("hf://org/name@x"))
@@ -406,7 +406,7 @@ def test_the_survey_counts_what_is_there() -> None:
         (
             (
                 "no id: records are identified by their content, so compare cannot pair a record whose response "
-                "changes; to name an id, add e.g. --field id=question"
+                "changes; to specify an id, add e.g. --field id=question"
             ),
             1,
             "records item 4",

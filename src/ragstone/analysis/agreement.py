@@ -420,13 +420,18 @@ def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) ->
 
 def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
     causes = [
-        f"{one.said} ({one.count}, first: {one.first[0].unit}, {one.first[0].task}, {one.first[0].label or 'no label'})"
+        f"{one.said} ({one.count} label{'s' * (one.count != 1)}, first: {one.first[0].unit}, {one.first[0].task}, "
+        f"{one.first[0].label or 'no label'})"
         for one in gathered.refused.values()
     ]
     if not causes:
         tasks = ", ".join(sorted({row.task for row in rows}))
         return f"there are no labels for {' or '.join(metrics or ())}; the labels are for {tasks}"
-    like = f"; its record ids look like '{gathered.example}'" if gathered.example else "; it has no results"
+    like = "" if gathered.example else "; it has no results"
+    if gathered.example and "unknown_record" in gathered.refused:
+        like = f"; its record ids look like '{gathered.example}'"
+    elif "unknown_unit" in gathered.refused:
+        like = "; the run may lack the metric that was labelled"
     absent = sorted(name for name in run.spec.get("signatures", ()) if of_score(name) is NotInstalled)
     lack = f"; {', '.join(absent)} is not installed, so its scale is unknown" if absent else ""
     return f"no label matches {called(run)}: {', '.join(causes)}{lack or like}"

@@ -173,9 +173,9 @@ def check_run(
             f"{flags[reverse]} {reverse}: its best value is 0, so a drop is better; use --max {reverse}=X"
         )
     if drops and baseline is None:
-        raise ConfigError(f"{flags[drops[0]]} needs a baseline run; name it with --baseline")
+        raise ConfigError(f"{flags[drops[0]]} needs a baseline run; specify it with --baseline")
     if drops and baseline is not None and baseline.place == run.place:
-        raise ConfigError(f"{called(run)} is its own baseline; name an earlier run with --baseline")
+        raise ConfigError(f"{called(run)} is its own baseline; specify an earlier run with --baseline")
     baseline = baseline if drops else None
     against, apart = None, ""
     if baseline is not None:

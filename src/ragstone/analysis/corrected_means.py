@@ -136,7 +136,7 @@ def _by_error_rates(
         rates = [_rates([(one.people > 0, one.judge > 0)]) for one in values]
         rest = [(int(value), 1) for value in others]
     elif column_of(found["score"]):
-        return CorrectedMean(**found, withheld="Rogan-Gladen can only correct a share that passes, which this is not")
+        return CorrectedMean(**found, withheld="Rogan-Gladen needs values of 0 or 1")
     elif joined.scale is None or len(joined.scale.labels) != 2:
         return CorrectedMean(**found, withheld="Rogan-Gladen needs a scale of two labels")
     else:

@@ -202,7 +202,7 @@ def _inputs(run: AnyRun) -> list[str]:
     missing = next((one for one in files if not Path(one).is_file()), None)
     if missing is not None:
         found = f"no assignments in its results, and its input '{missing}' is not in this folder"
-        raise InputError(f"{run.name}: {found}; name the file that has them")
+        raise InputError(f"{run.name}: {found}; specify the file that has them")
     return files
 
 

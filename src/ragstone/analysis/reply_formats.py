@@ -191,13 +191,13 @@ def advice(group: FormatGroup) -> str:
         if problem == "cut_off":
             return "a higher max_tokens in the judge's table in ragstone.toml"
         if problem == "withheld":
-            return f"{another}, since a content filter withholds this one's replies"
+            return f"{another}, because a content filter withholds this one's replies"
     if group.format not in (KEYED, "object") and KEYED in _formats(group.step, group.style):
         return f"--format {KEYED}"
     _, dot, language = group.style.partition(".")
     alone = f"{LABELS_ALONE}{dot}{language}"
     if not group.style.startswith(LABELS_ALONE) and _formats(group.step, alone):
-        return f"--prompt {group.step}={alone}, labels without reasons or quotes"
+        return f"--prompt {group.step}={alone} (labels without reasons or quotes)"
     return another
 
 

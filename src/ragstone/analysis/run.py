@@ -359,7 +359,7 @@ def _folder_said(which: str, runs: Sequence[RunRow]) -> str:
     except (OSError, ValueError, AttributeError):
         return ""
     known = any((row.id, row.name) == (number, name) for row in runs)
-    return f"name it {number}" if known else "name the store that has the run with --store"
+    return f"use {number}" if known else "specify the run's store with --store"
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
@@ -370,7 +370,7 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
     near = difflib.get_close_matches(which, [row.name for row in reversed(runs)], 1)
     file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if os.path.isfile(which) else ""  # noqa: PTH113
     meant = f"did you mean '{near[0]}'? " if near else ""
-    there = f"runs are {runs[0].id} to {runs[-1].id}" if len(runs) > 1 else f"the only run is {runs[0].id}"
+    there = f"the store has runs {runs[0].id} to {runs[-1].id}" if len(runs) > 1 else f"the only run is {runs[0].id}"
     return f"{meant}{there}; expected a number, a name or 'last'{file}"
 
 

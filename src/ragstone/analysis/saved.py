@@ -48,7 +48,7 @@ class SavedRun:
                 name, ended = self.path.name, self._about.get("status")
                 raise InputError(
                     f"{path}: the run last written there did not finish ({ended}), and {name} is from an earlier one; "
-                    "run it again, or name the file itself"
+                    "run it again, or specify the file itself"
                 )
             self._about = {}
 
@@ -89,7 +89,9 @@ class SavedRun:
     def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:
         """Return the path and new content of summary.json with this agreement; raise InputError if there is none."""
         if not (summary := self.summary()):
-            raise InputError(f"{self.path}: no {SUMMARY} of this run next to it to attach to; name the whole -o folder")
+            raise InputError(
+                f"{self.path}: no {SUMMARY} of this run next to it to attach to; specify the whole -o folder"
+            )
         return self.path.with_name(SUMMARY), {**summary, "agreement": {**agreement, "results": self._hash()}}
 
     def summary(self) -> dict[str, Any]:

@@ -333,7 +333,7 @@ def metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Me
         steps = ", ".join(sorted({row.task for row in rows}))
         raise InputError(f"{path}: no label is for a step and unit of a metric; steps: {steps}")
     if len(found) > 1:
-        raise InputError(f"{path} has labels for several metrics: {there}; name one with --metric")
+        raise InputError(f"{path} has labels for several metrics: {there}; specify one with --metric")
     return next(iter(found))
 
 
@@ -362,5 +362,5 @@ def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -
     if step and step not in written and not any(row.text for row in rows):
         raise InputError(
             f"{path}: no row has a 'text', the {level} to ask judges about. The page of ragstone label exports it; "
-            f"or name the judge that wrote the {level}s: -j {step}=NAME"
+            f"or specify the judge that wrote the {level}s: -j {step}=NAME"
         )

@@ -23,6 +23,7 @@ from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions
 from ragstone.records import SetAside
+from ragstone.render.text import plural
 from ragstone.segment import record_language
 from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import NOTHING, Record, Repeats, Score
@@ -49,8 +50,8 @@ class Earlier:
     def told(self) -> str:
         """Return a note on how many results are reused and how many records are evaluated again."""
         kept = self.results - len(self.failed)
-        again = f"{len(self.failed)} failed and are evaluated again" if self.failed else "none failed"
-        return f"run {self.run} has {self.results} results: {again}, {kept} are reused"
+        again = f"{len(self.failed)} failed and will be evaluated again" if self.failed else "none failed"
+        return f"run {self.run}: {kept} of {plural(self.results, 'result')} reused; {again}"
 
     def unreadable(self, position: int) -> Mapping[bytes, float]:
         """Return the calls of a failed record whose replies could not be parsed, with the time the run ended."""
@@ -118,7 +119,7 @@ def earlier_run(store: Store, plan: Plan, name: str, which: bool | int | str) ->
         number, spec = found.id, dict(found.spec)
     changed = _changed(spec, plan)
     if changed:
-        instead = f"run {alike.id} used these settings: --only-failed {alike.id}, or " if alike else ""
+        instead = f"use --only-failed={alike.id}, which has these settings, or " if alike else ""
         raise ConfigError(
             f"run {number} used other settings ({changed}); {instead}remove --only-failed to evaluate all records"
         )

@@ -95,7 +95,7 @@ def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
             if not found.present[needed]:
                 (absent,) = nouns([needed], article=True)
                 raise ConfigError(
-                    f"{records.name}: no record has {absent}; name the column with --field {needed}=COLUMN"
+                    f"{records.name}: no record has {absent}; specify the column with --field {needed}=COLUMN"
                     f"{offered(found.columns)}"
                 )
         routes.check(maker)

@@ -280,7 +280,7 @@ def choose(
         absent = [needed for needed in metric.needs if not present.get(needed)]
         if absent and by_name and not loose:
             unnamed = [field for field in absent if field not in columns]
-            hint = f"; name the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
+            hint = f"; specify the column with --field {unnamed[0]}=COLUMN{offered(columns)}" if unnamed else ""
             if option := meant.get(unnamed[0]) if unnamed else None:
                 hint = f"; did you mean {shlex.join(option)}?"
             raise ConfigError(f"{name} needs {' and '.join(metric.needs)}; {unfound(absent, columns)}{hint}")
@@ -292,7 +292,9 @@ def choose(
             lacking = [wanted for wanted in metric.wants if not present.get(wanted)]
             if lacking and metric.in_suites.items() <= made.parameters().items():
                 file = FILES[lacking[0]]
-                raise ConfigError(f"{name} needs {' and '.join(lacking)}; no record has any; name a file with {file}")
+                raise ConfigError(
+                    f"{name} needs {' and '.join(lacking)}; no record has any; specify a file with {file}"
+                )
             chosen.append(made)
     for name, parameters in spec.parameters.items():
         if parameters and name not in wanted and name not in left_out:

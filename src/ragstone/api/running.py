@@ -140,7 +140,9 @@ def set_aside_if_damaged(store: Store) -> Iterator[None]:
             try:
                 error.add_note(store.put_aside())
             except OSError as refused:
-                error.add_note(f"it cannot be renamed ({refused.strerror}); move it away, or name another with --store")
+                error.add_note(
+                    f"it cannot be renamed ({refused.strerror}); move it away, or use another store with --store"
+                )
         raise
 
 

@@ -82,7 +82,7 @@ class Shards:
             )
         found = _read(data, f"{address}/{MANIFEST}")
         if not {"shards", "source", "options"} <= found.keys():
-            raise ConfigError(f"{address}/{MANIFEST}: not written by run --shard; name another folder")
+            raise ConfigError(f"{address}/{MANIFEST}: not written by run --shard; use another folder")
         return cls(place, found)
 
     def options(self) -> RunOptions:
@@ -106,7 +106,7 @@ class Shards:
             said = "its input had different records"
         else:
             said = f"{name} was {before} and is now {here}"
-        raise ConfigError(f"{self.place}: contains shards of another run: {said}; name another folder with -o")
+        raise ConfigError(f"{self.place}: contains shards of another run: {said}; use another folder with -o")
 
     def has(self, number: int) -> bool:
         """Return whether a shard is done."""
@@ -272,5 +272,5 @@ def _read(data: bytes, where: str) -> dict[str, Any]:
 def _refuse_network(store: Path) -> None:
     if mount := network_mount(store):
         raise ConfigError(
-            f"{store}: on a network file system ({mount}), which can damage a store; name a local one with --store"
+            f"{store}: on a network file system ({mount}), which can damage a store; use a local one with --store"
         )

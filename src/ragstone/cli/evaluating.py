@@ -211,4 +211,4 @@ def estimate(
         limits = RunOptions(max_cost=next_budget(found))
     words = options.words(without=(*BUDGET, *without))
     typed = shlex.join(["ragstone", *command.split(), *limits.words(), *files, *words, *own])
-    show(lambda look: estimate_page(found, typed, look))
+    show(lambda look: estimate_page(found, typed, look, files[0]))

@@ -69,7 +69,7 @@ def schema(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Print the JSON Schema of an input or output, or list them."""
+    """Print or list the JSON Schemas of inputs and outputs."""
     from ragstone.output.schema import DOCUMENTS, schema_of
     from ragstone.render.terminal.lists import schema_list
 

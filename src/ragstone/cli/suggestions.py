@@ -70,7 +70,7 @@ OPTIONS: Final = _by_word(
 """Option names of other tools, with the equivalent option here; suggested only if the command has it."""
 
 OTHER_WAYS: Final = _by_word(
-    ("--input --file --data --dataset --path -i -f", "name the file without an option: {path} FILE"),
+    ("--input --file --data --dataset --path -i -f", "specify the file without an option: {path} FILE"),
     ("--api-key --key --token", "set the key as an environment variable; ragstone judges lists the names"),
     ("--temperature --timeout --top-p", "set it in a [judges.NAME] table in ragstone.toml"),
     ("--retries --max-retries --tries --deadline", "that is set under [engine] in ragstone.toml"),
@@ -85,13 +85,13 @@ OTHER_WAYS: Final = _by_word(
 
 MISSING: Final = _by_word(
     ("compare", "name two runs, the baseline first: {path} {given} last (ragstone runs lists them)"),
-    ("run estimate validate compare-methods create assign score", "name a file: {path} FILE (- is standard input)"),
+    ("run estimate validate compare-methods create assign score", "specify a file: {path} FILE (- is standard input)"),
 )
 """Hints for a missing argument, by command."""
 
 EXTRA: Final = _by_word(
     ("judges", "to ask a judge one question: {path} --check {extra}"),
-    ("export", "use --format FORM, or name a file, as in -o scores.csv"),
+    ("export", "use --format FORM, or specify a file, as in -o scores.csv"),
 )
 """Hints for an extra argument, by command."""
 

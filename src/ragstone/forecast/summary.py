@@ -54,7 +54,7 @@ class Estimate(Struct, frozen=True):
     counted. ``worst`` is the maximum that a single call may use; its dollars are 0 if a price is unknown. ``limits`` is
     the budget of the run, ``extent`` the part of the input that it would read (empty for all of it). ``alone`` holds,
     for each step with a cascade, the calls that its last judge would need on its own with an empty store. ``waves`` is
-    the number of rounds of a run in batches, with one for retries of unreadable replies; 0 without batches. ``live``:
+    the number of rounds of a run in batches, with one for retries of unparsed replies; 0 without batches. ``live``:
     the calls after these rounds are so few that they are sent live.
     ``notes`` are the options that probably provide fields that no record has.
     """
@@ -175,7 +175,7 @@ def price_said(price: JudgePrice) -> str:
     name = price.judge.partition("@")[0]
     if price.price is None:
         meant = f"; did you mean '{price.nearest}'? Otherwise," if price.nearest else ";"
-        return f"{name}: unknown{meant} give it in a [judges.NAME] table: price = {{ input = …, output = … }}"
+        return f"{name}: unknown{meant} set it in a [judges.NAME] table: price = {{ input = …, output = … }}"
     if not any(price.price):
         return f"{name}: free"
     given, written, cached = price.price

@@ -14,7 +14,7 @@ from ragstone.types import Record, Score, Span, Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnswerRelevance(Metric):
-    """The whole response is graded from 0 to 3. The score is the grade, divided by 3."""
+    """The whole response is graded from 0 to 3. The score is the grade divided by 3."""
 
     name = "answer_relevance"
     title = "how well the response answers the question, true or not"

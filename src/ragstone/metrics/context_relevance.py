@@ -15,7 +15,7 @@ from ragstone.types import Record, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ContextRelevance(Metric):
-    """Each passage is graded from 0 to 3. The score is the mean grade, divided by 3.
+    """Each passage is graded from 0 to 3. The score is the mean grade divided by 3.
 
     The result also has the value of each passage.
     """

@@ -19,7 +19,7 @@ SCALES: Final[Mapping[str, Scale]] = {"scale_0_3": GRADE_0_3, contradiction.MODE
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Groundedness(Metric):
-    """Each sentence is graded from 0 to 3 against the contexts. The score is the mean grade, divided by 3.
+    """Each sentence is graded from 0 to 3 against the contexts. The score is the mean grade divided by 3.
 
     Sentences that state nothing are marked trivial in the same call. They are listed but excluded from the mean.
     ``scoring_mode``: ``scale_0_3``, or ``support_contradict`` for supported, not mentioned or contradicted.

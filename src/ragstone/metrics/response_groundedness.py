@@ -42,7 +42,7 @@ BANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResponseGroundedness(Metric):
-    """The whole response is graded from 0 to 2 against all contexts. The score is the grade, divided by 2.
+    """The whole response is graded from 0 to 2 against all contexts. The score is the grade divided by 2.
 
     ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
     ``min_words``: min words in the response for the joined-contexts shortcut. ``judges``: panel of judges; failed

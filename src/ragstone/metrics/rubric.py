@@ -59,7 +59,7 @@ class RubricMetric(Metric):
 
     def unset(self) -> str:
         """Return a message if there are no criteria, else empty."""
-        wanted = "write [rubric.NAME] tables in ragstone.toml, or name a file of them with --rubric FILE"
+        wanted = "write [rubric.NAME] tables in ragstone.toml, or specify a file of them with --rubric FILE"
         return "" if self.criteria else f"no criteria; {wanted}"
 
     def expecting(self, *, overridden: bool) -> Self:

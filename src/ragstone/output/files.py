@@ -44,7 +44,7 @@ class Folder:
     def __init__(self, path: Path, *, cases: bool, compressed: bool = False) -> None:
         if path.suffix.lower() in FILES and not path.is_dir():
             command = "report" if path.suffix.lower() == ".html" else "export"
-            said = f"name a folder, or after the run: ragstone {command} last -o {path}"
+            said = f"use a folder, or write the file after the run: ragstone {command} last -o {path}"
             raise ConfigError(f"{path}: results go to a folder; {said}")
         self.path = path
         self._cases = path / "cases" if cases else None

@@ -75,9 +75,9 @@ def _packaged(task: str, style: str) -> NamedPrompt:
     if not files_of(task):
         message = f"no step '{task}'; steps are {', '.join(TASKS)}"
         if task in PURPOSES:
-            message = f"'{task}' is a style; name the step too, as in assign={task}"
+            message = f"'{task}' is a style; specify the step too, as in assign={task}"
         elif Path(task).is_file():
-            message = f"no step '{task}'; to name the file, write ./{task}"
+            message = f"no step '{task}'; to specify the file, write ./{task}"
         raise TemplateError(message)
     name, version = versioned(style)
     try:
@@ -87,7 +87,9 @@ def _packaged(task: str, style: str) -> NamedPrompt:
         if not forms or version:
             raise
         apart = " or ".join(f"{task}={one}" for one in forms)
-        raise TemplateError(f"the step '{task}' asks {len(forms)} questions; name the prompt of one: {apart}") from None
+        raise TemplateError(
+            f"the step '{task}' asks {len(forms)} questions; specify the prompt of one: {apart}"
+        ) from None
     return NamedPrompt(f"{entry.full_name}#{prompts.digest(entry.text)[:6]}", str(entry.file), entry.text, entry)
 
 
@@ -97,12 +99,12 @@ def pair(first: str, second: str | None) -> tuple[NamedPrompt, NamedPrompt]:
     if second is not None:
         return one, find(second)
     if one.entry is None:
-        raise ConfigError(f"'{first}' is a file; name the prompt to compare with it")
+        raise ConfigError(f"'{first}' is a file; specify the prompt to compare with it")
     task, name, version = one.entry.task, one.entry.name, one.entry.version
     every = [entry.version for entry in files_of(task)[name]]
     older = version if version != every[-1] else every[-2] if len(every) > 1 else 0
     if not older:
-        raise ConfigError(f"the prompt '{name}' of the step '{task}' has one version, v{version}; name another prompt")
+        raise ConfigError(f"the prompt '{name}' of the step '{task}' has one version, v{version}; use another prompt")
     return _packaged(task, f"{name}.v{older}"), _packaged(task, f"{name}.v{every[-1]}")
 
 

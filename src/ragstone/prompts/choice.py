@@ -113,15 +113,15 @@ def parse_styles(given: Sequence[str]) -> tuple[str, dict[str, str]]:
         left, equals, right = text.partition("=")
         if not equals:
             if is_path(left):
-                raise TemplateError(f"--prompt {text}: name its step, as in --prompt support={text}")
+                raise TemplateError(f"--prompt {text}: specify its step, as in --prompt support={text}")
             if general and general != left:
-                raise TemplateError(f"--prompt {text}: '{general}' already applies to all steps; name the step")
+                raise TemplateError(f"--prompt {text}: '{general}' already applies to all steps; specify the step")
             check_style(left)
             general = left
         elif left.strip() not in TASKS:
             raise TemplateError(f"--prompt {text}: no step '{left.strip()}'; steps are {', '.join(TASKS)}")
         elif not right.strip():
-            raise TemplateError(f"--prompt {text}: name a style or a file, as in --prompt {left.strip()}=default")
+            raise TemplateError(f"--prompt {text}: specify a style or a file, as in --prompt {left.strip()}=default")
         else:
             named[left.strip()] = right.strip()
     return general, named
@@ -147,7 +147,7 @@ def check_style(style: str) -> None:
     names = dict.fromkeys(name for task in TASKS for name in styles(task))
     style = style.removesuffix(IN_ENGLISH)
     if (plain := versioned(style)[0]) in names and plain != style:
-        raise TemplateError(f"'{style}' is a version of one step's prompt; name the step, as in support={style}")
+        raise TemplateError(f"'{style}' is a version of one step's prompt; specify the step, as in support={style}")
     if style not in names:
         near = difflib.get_close_matches(style, names, 1)
         hint = f"did you mean '{near[0]}'? " if near else ""

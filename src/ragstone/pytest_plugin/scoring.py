@@ -188,7 +188,7 @@ def _metric_of(score: str) -> str:
 def _unknown(name: str) -> str:
     if name in known():
         several = known()[name].score_names()
-        return f"'{name}' has several scores; name one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
+        return f"'{name}' has several scores; specify one of them, as in {{'{several[0]}': 0.8}}: {', '.join(several)}"
     near = difflib.get_close_matches(name, [*FIELDS, *OPTIONS, *_metrics()], 1)
     hint = f"did you mean '{near[0]}'?" if near else f"scores are {', '.join(_metrics())}"
     hint = called_here(name) or hint

@@ -153,7 +153,7 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
         with path.open("rb") as handle:
             head = handle.read(4)
     except IsADirectoryError:
-        raise RecordError(str(path), "this is a directory", "name one file in it") from None
+        raise RecordError(str(path), "this is a directory", "specify one file in it") from None
     except FileNotFoundError as error:
         found = reason(error) + ("" if path.suffix else " or folder")
         raise RecordError(str(path), found, _nearest(path)) from None
@@ -181,7 +181,7 @@ def _nearest(path: Path) -> str:
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
     if str(path) == "last":
-        return "last is a run; name a file of records, or a folder that run -o wrote"
+        return "last is a run; specify a file of records, or a folder that run -o wrote"
     try:
         names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:
@@ -223,7 +223,7 @@ def is_pipe(path: Path) -> bool:
 def standard_input() -> Iterator[bytes]:
     """Yield the bytes of standard input; raise RecordError if there is none."""
     if sys.stdin is None:
-        raise RecordError("stdin", "there is no standard input", "name a file")
+        raise RecordError("stdin", "there is no standard input", "specify a file")
     binary = getattr(sys.stdin, "buffer", None)
     if binary is None:  # a program may have replaced it with a text stream
         yield sys.stdin.read().encode()

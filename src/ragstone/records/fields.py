@@ -102,7 +102,7 @@ class Fields(Struct, frozen=True):
                 raise ConfigError(f"{said}: expected a path, e.g. my_column or a.b[].text")
             if name != path and {name, path} <= OWN and path not in self.paths:
                 said = self.written(name, path)
-                raise ConfigError(f"{said}: '{path}' is the column for the {path}; name the column with the {name}")
+                raise ConfigError(f"{said}: '{path}' is the column for the {path}; specify the column with the {name}")
 
     @property
     def each(self) -> tuple[tuple[str, str], ...]:

@@ -46,4 +46,4 @@ def _data_set(address: str) -> Any:
         return found
     if len(found) == 1:
         return next(iter(found.values()))
-    raise InputError(f"{address}: name a split: " + " or ".join(f"{address}@{split}" for split in found))
+    raise InputError(f"{address}: specify a split: " + " or ".join(f"{address}@{split}" for split in found))

@@ -185,7 +185,7 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
     columns = COLUMNS[_told(found, header, origin.name) if form == "auto" else form]
     if len(columns) != len(found[0][1]) or (header and header != columns):
         there = " ".join(header) if header else counted(len(found[0][1]), "column")
-        raise RecordError(found[0][0], f"{there}, but {form} has {' '.join(columns)}", "name another format")
+        raise RecordError(found[0][0], f"{there}, but {form} has {' '.join(columns)}", "use another format")
     named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
     scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
     if not scores:
@@ -214,7 +214,7 @@ def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name:
     topic = _topic_column([{cells[at] for _, cells in found} for at in range(3)])
     if topic is None:
         raise RecordError(
-            name, "four columns, and nothing shows which one is the topic", "name the format: tot or ir_measures"
+            name, "four columns, and nothing shows which one is the topic", "specify the format: tot or ir_measures"
         )
     return "ir_measures" if topic == 1 else "tot"
 

@@ -56,7 +56,7 @@ SAID_GOLD: Final = (
 )
 NO_ID: Final = (
     "no id: records are identified by their content, so compare cannot pair a record whose response changes; "
-    "to name an id, add e.g. --field id=question"
+    "to specify an id, add e.g. --field id=question"
 )
 KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
 

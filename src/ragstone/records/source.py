@@ -322,7 +322,7 @@ def open_records(
 def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     twice = first_repeated(name if _is_no_file(name) else os.path.realpath(name) for name in names)
     if twice is not None:
-        raise ConfigError(f"{twice}: this input is given twice; name it once")
+        raise ConfigError(f"{twice}: this input is given twice; specify it once")
     alike = first_repeated(PurePath(name).name for name in names) is not None
     return [
         _part(name, mapper, undo, _printable(name) if alike else "")._replace(run=run)

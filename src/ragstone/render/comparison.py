@@ -77,7 +77,7 @@ def notes(found: Comparison) -> list[str]:
     if alone := [one.metric for one in found.metrics if one.only_alone]:
         told.append(
             f"Significant only before adjustment (p < 0.05): {', '.join(folded(alone))}. To test one metric alone, "
-            "name it with -m before you look at the results."
+            "select it with -m before you look at the results."
         )
     if found.tests > 1:
         told.append(f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics.")

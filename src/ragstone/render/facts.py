@@ -64,9 +64,11 @@ class Headline:
 
     def __str__(self) -> str:
         """Return one or two sentences; the number is the mean in the table, and means are over responses."""
-        value = f"{self.value} (95% CI {self.interval})" if self.interval else self.value
+        interval = f"95% CI {self.interval}" if self.interval else ""
+        value = f"{self.value} ({interval})" if interval else self.value
         if self.sentence is None:
-            return f"{self.title[:1].upper()}{self.title[1:]}: {value}, the mean over {plural(self.scored, 'record')}."
+            counted = "; ".join(filter(None, [interval, f"mean over {plural(self.scored, 'record')}"]))
+            return f"{self.title[:1].upper()}{self.title[1:]}: {self.value} ({counted})."
         average, every = "On average, " * self.sentence.averages, plural(self.scored, "response")
         which = f"{number(self.lower)} of {every}" if self.lower else "No response"
         counted = f"{self.units} in {every}" if self.units else every

@@ -114,7 +114,7 @@ class ComputedJudge:
 
     def lacks(self, task: Task) -> str:
         """Return why the judge cannot do a task (custom criteria); empty for other tasks."""
-        return "it cannot judge by criteria; name a language model, or human:FILE" if task in UNCOMPUTED else ""
+        return "criteria need a language model or human:FILE" if task in UNCOMPUTED else ""
 
     def version(self) -> str:
         """Return the version of everything that affects the replies."""

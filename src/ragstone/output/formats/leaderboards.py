@@ -50,7 +50,7 @@ def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: On
         others = ", ".join(other for other in (SCORES, *FORMS) if other != form)
         raise ConfigError(
             f"{form} has no column for the run, and there are {len(board.runs)}: "
-            f"name a folder with -o, as in -o out/, or another format with --format ({others})"
+            f"specify a folder with -o, as in -o out/, or another format with --format ({others})"
         )
     target.writelines(_lines(_rows(board, form, on_missing), form))
 

@@ -121,7 +121,7 @@ def _limits(found: Agreement) -> Iterator[str]:
                 said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
                 why = f"{mean.reason[:1].upper()}{mean.reason[1:]}"
-                alone = f"*corrected* is the mean of the labels alone. {why}"
+                alone = f"the corrected mean uses the labels alone. {why}"
                 said.setdefault(alone, []).append(mean.score)
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"

@@ -23,14 +23,14 @@ LEAST: Final = 20
 """Minimum width, in columns, of a step with its judge; other columns are dropped to keep it."""
 
 
-def estimate_page(estimate: Estimate, following: str, look: Look) -> Page:
-    """Return the whole screen of an estimate; ``following`` is the command that starts the run."""
+def estimate_page(estimate: Estimate, following: str, look: Look, source: str) -> Page:
+    """Return the whole screen of an estimate of ``source``; ``following`` is the command that starts the run."""
     part = part_said(estimate.extent)
     return page(
         heading(estimate.name, look, plural(estimate.records, "record"), *([part] if part else [])),
         Prose(sentence(estimate)),
         _table(estimate) if any(not row.free for row in estimate.rows) else None,
-        _facts(estimate, following),
+        _facts(estimate, following, source),
     )
 
 
@@ -108,7 +108,7 @@ def _cells(found: Sum) -> tuple[str, ...]:
 # ---- assumptions
 
 
-def _facts(estimate: Estimate, following: str) -> RenderableType:
+def _facts(estimate: Estimate, following: str, source: str) -> RenderableType:
     alone = [
         f"{called(one.judge)} for all {step} units: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
         for step, one in estimate.alone.items()
@@ -120,7 +120,7 @@ def _facts(estimate: Estimate, following: str) -> RenderableType:
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
         "Budget": _budget(estimate),
-        "Skipped": left_out_lines([*left_out_said(estimate.left_out)], estimate.name),
+        "Skipped": left_out_lines([*left_out_said(estimate.left_out)], source),
         "Unreadable": [plural(estimate.set_aside, "record")] if estimate.set_aside else [],
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, "quiet")]

@@ -31,8 +31,8 @@ from ragstone.render.terminal.tables import GAP, Column, beside, fitting, grid, 
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
-    "calls: first attempts; in full: replies parsed in full; entries: units parsed (a list or a trace counts as one); "
-    "unjudged: units still missing after a repair call"
+    "calls: first calls, without repairs; in full: replies parsed in full; units: share parsed (a list or a trace "
+    "counts as one); unjudged: units still missing after a repair call"
 )
 READERS: Final = 16
 """Minimum width, in columns, of the readers; with less room they are listed below the table."""
@@ -70,11 +70,11 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
     calls, whole, left = (sum(group[key] for group in groups) for key in ("calls", "whole", "unjudged"))
     again = sum(group["repairs"]["calls"] for group in groups)
     if not calls:
-        return f"Only repair calls were made ({number(again)})."
-    said = f"{percent(whole / calls, calls)} of {plural(calls, 'call')} were parsed in full at the first attempt"
+        return f"Only repair calls were sent ({number(again)})."
+    said = f"{percent(whole / calls, calls)} of {plural(calls, 'first reply', 'first replies')} were parsed in full"
     if again:
-        said += f"; {plural(again, 'was', 'were')} asked again"
-    return f"{said}; {plural(left, 'entry remains', 'entries remain')} unjudged." if left else f"{said}."
+        said += f"; {plural(again, 'repair call')} sent"
+    return f"{said}; {plural(left, 'unit remains', 'units remain')} unjudged." if left else f"{said}."
 
 
 # ---- the table
@@ -88,7 +88,7 @@ def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> Rende
     counts = [
         Column("calls", [number(group["calls"]) for group in groups], right=True, drop=2),
         Column("in full", [percent(group["whole_share"], group["calls"]) for group in groups], right=True),
-        Column("entries", [percent(group["read_share"], group["asked"]) for group in groups], right=True),
+        Column("units", [percent(group["read_share"], group["asked"]) for group in groups], right=True),
         Column("unjudged", [Text(number(left := group["unjudged"]), style="partly" if left else "quiet")
                         for group in groups], right=True),
     ]  # fmt: skip
@@ -136,10 +136,9 @@ def _trouble(group: Mapping[str, Any], look: Look, *, several: bool) -> Renderab
 
 def _repairs(group: Mapping[str, Any]) -> str:
     spent = group["repairs"]
-    times = plural(spent["calls"], "time") if spent["calls"] > 1 else "once"
-    said = f"asked again {times}, {number(spent['mended'])} repaired"
+    said = f"{plural(spent['calls'], 'repair call')}, {number(spent['mended'])} successful"
     if group["unjudged"]:
-        said += f", {plural(group['unjudged'], 'entry', 'entries')} left unjudged"
+        said += f", {plural(group['unjudged'], 'unit')} left unjudged"
     if spent["unmetered_calls"] == spent["calls"]:
         counted = "tokens unknown"
     else:
@@ -151,7 +150,7 @@ def _repairs(group: Mapping[str, Any]) -> str:
 
 def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
     room = look.width - 6
-    after = ", when asked again" if sample["repair"] else ""
+    after = " in a repair call" if sample["repair"] else ""
     yield from beside(sample["record"], f"{flat(sample['status'])}{after}", look, room)
     reply = "the reply is no longer in the store"
     if sample["reply"] is not None:
@@ -174,12 +173,11 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
     """Yield explanations of calls that are not in the table."""
     for judge, calls in told["untold"].items():
         if re.split("[/#]", judge)[0] in WRITES_NOTHING:  # its replies are data
-            yield f"{flat(judge)} writes no replies to parse ({plural(calls, 'call')})."
+            yield f"{flat(judge)} has no replies to parse ({plural(calls, 'call')})."
         else:
             yield (
-                f"{flat(judge)}: how the replies to {plural(calls, 'call')} were parsed is not recorded. They "
-                "come from an earlier version, or the judge writes no replies. Repeat the run to parse the "
-                "stored replies again."
+                f"{flat(judge)}: no parsing data for {plural(calls, 'call')}, made by an earlier version or by a judge "
+                "that writes no replies. Repeat the run to parse the stored replies again."
             )
     if told["failed"]:
         yield f"{plural(told['failed'], 'call')} failed without a reply; run the same command to send them again."
@@ -189,7 +187,7 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
             "counted here. Run the same command to resume."
         )
     elif not (told["groups"] or told["untold"] or told["failed"]):
-        yield "No call was made in this run, so there is nothing to show."
+        yield "This run made no calls, so there is nothing to show."
 
 
 def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[tuple[str, RenderableType]]:
@@ -201,5 +199,5 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[t
             advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} parsed in full)")
     if not advised:
         return [("Next", Command(show_command(run, place.options)))]
-    lines = [Prose(f"try {advice}, for {', '.join(steps)}") for advice, steps in advised.items()]
+    lines = [Prose(f"for {', '.join(steps)}, try {advice}") for advice, steps in advised.items()]
     return labelled("Next", lines)

@@ -214,7 +214,7 @@ def _judges(judges: Sequence[KnownJudge], look: Look, width: int) -> Table:
         if judge.where:
             lines.append(Text(middle(flat(judge.where), room, look.ellipsis), style="quiet"))
         if judge.price:
-            lines.append(Text(flat(judge.price.partition(": ")[2]), style="quiet"))
+            lines.append(Text(f"price: {flat(judge.price.partition(': ')[2])}", style="quiet"))
         if judge.note:
             lines.append(Text(judge.note))
         if judge.variable:
