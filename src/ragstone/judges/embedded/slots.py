@@ -433,7 +433,7 @@ def _in_another_passage(
     found = [
         (aligned.fit(one.at, line, theirs.at), line, theirs)
         for line, theirs in every
-        if rivals(one, theirs) and aligned.named(line.passage)
+        if rivals(one, theirs) and aligned.named(line.passage) and (one.dimension or one.unit == theirs.unit != "")
     ]
     rival = max(found, key=lambda held: held[0], default=None)
     least = max(FITS, LIKELY * near[0][0])
