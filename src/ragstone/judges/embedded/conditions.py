@@ -140,7 +140,7 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
     rest = [j for j in aligned.content if j > BEHIND]
     if not only and line.word(0) in _ALL and rest and all(aligned.found(j, line)[1] for j in rest):
         return line.clash("quantity", aligned.around(0), line.around(0))
-    if not aligned.carries(line, NEARLY):
+    if not aligned.carries(line, NEARLY) or (only and "also" not in line.words):
         return None
     if not word_set("restricting").isdisjoint(line.words) or any(map(line.denies, range(len(line.tokens)))):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
 
-from ragstone.judges.embedded.alignment import FITS, MOSTLY, NEARLY, SAME, Alignment, Clash, Line, Place
+from ragstone.judges.embedded.alignment import CLOSE, FITS, MOSTLY, NEARLY, SAME, Alignment, Clash, Line, Place
 from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
 from ragstone.judges.embedded.quantities import ordinals, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
@@ -24,6 +24,7 @@ SHORT = 40  # maximum words of a question or doubt; a longer sentence says other
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
+_COMPARING = frozenset(("more", "less", "fewer"))  # these are also parts of limits and comparisons
 LONG = 22  # words; the clauses of longer sentences are rarely parallel
 
 
@@ -286,8 +287,8 @@ def _familiar(aligned: Alignment, line: Line, place: int) -> bool:
 
 
 def _whole_clause(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Return whether a place's clause has nearly all other words of a statement."""
-    inside = set(line.inside(place))
+    """Return whether a place's clause has nearly all other words of a statement, close to it."""
+    inside = {p for p in line.inside(place) if abs(p - place) <= CLOSE}
     held = sum(
         aligned.weight[j] * aligned.found(j, line)[1]
         for j in aligned.content
@@ -318,14 +319,13 @@ Sides = tuple[list[tuple[Line, int]], list[tuple[Line, int]]]
 def _sides_of(aligned: Alignment, i: int) -> Sides:
     stem, language, kind = aligned.tokens[i].stem, aligned.language, aligned.tokens[i].kind
     against = opposites(stem, language) if kind == WORD or (i and kind == NAME) else frozenset()
-    months = kind == NAME and not against.isdisjoint(aligned.stems)  # "between December and June"
-    against = against.difference(aligned.stems)
     limit = aligned.word(i + 1) == "than" and any(one.at == i + 2 and one.bound for one in aligned.quantities)
-    if not against or months or limit or (aligned.denies(i) and aligned.words[i] not in word_set("complements")):
+    both = not against.isdisjoint(set(aligned.stems) - _COMPARING)
+    if not against or both or limit or (aligned.denies(i) and aligned.words[i] not in word_set("complements")):
         return [], []
+    against = against - _COMPARING.intersection(aligned.stems)
     other = _places(aligned, i, against)
-    same = (allies(stem, language) | likes(stem, language).keys()).difference(aligned.stems) | {stem}
-    return _places(aligned, i, same) if other else [], other
+    return _places(aligned, i, {stem} | allies(stem, language) | likes(stem, language).keys()) if other else [], other
 
 
 def _places(aligned: Alignment, i: int, stems: Iterable[str]) -> list[tuple[Line, int]]:
