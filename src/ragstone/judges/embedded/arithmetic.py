@@ -143,9 +143,10 @@ def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Qua
 
 
 def measured(aligned: Alignment) -> Clash | bool:
-    """Compare the values that one passage gives for both sides: True if the comparison is right, False if unknown.
+    """Compare the values that passages give for both sides: True if the comparison is right, False if unknown.
 
-    Each side must have exactly one value of a kind, and the statement must be a single clause.
+    One passage must have exactly one value of a kind for each side, or two passages one side each (`_tables`). The
+    statement must be a single clause.
     """
     sides = _sides(aligned) if aligned.language == LANGUAGE and not any((*aligned.clauses, *aligned.negated)) else None
     if sides is None:
