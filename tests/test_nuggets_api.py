@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from ragstone import evaluate
-from ragstone.analysis.leaderboard import ALL
+from ragstone.analysis.leaderboard import ALL, OnMissing
 from ragstone.api import RunOptions, assign_nuggets, create_nuggets, score_nuggets
 from ragstone.errors import ConfigError
 from ragstone.questions import Question, Rate, Write
@@ -197,7 +197,7 @@ def board(tmp_path: Path, *rows: dict[str, Any], **more: Any) -> dict[tuple[str,
 
 
 def assignment(run: str, qid: str, letters: str, vital: int = 1) -> dict[str, Any]:
-    grades = {"S": "support", "P": "partial_support", "N": "not_support"}
+    grades = {"S": "support", "P": "partial_support", "N": "not_support", "F": "failed"}
     nuggets = [
         {"text": f"n{n}", "importance": "vital" if n < vital else "okay", "assignment": grades[letter]}
         for n, letter in enumerate(letters)
@@ -247,6 +247,18 @@ def test_ranks_are_compared_on_the_answers_that_both_have_scored(tmp_path: Path)
     theirs = lines(tmp_path / "theirs.jsonl", *one)
     found = {agreement.measure: agreement for agreement in score_nuggets(ours, against=theirs).against}
     assert (found["strict_all"].tau, found["strict_all"].topics) == (1.0, 1)
+
+
+@pytest.mark.parametrize(("on_missing", "tau"), [("warn", 1.0), ("skip", 1.0), ("zero", -1.0)])
+def test_ranks_are_compared_as_missing_topics_are_scored(tmp_path: Path, on_missing: OnMissing, tau: float) -> None:
+    """Counting the missing topic as 0 puts b below a; a failed judge leaves out the topic on both sides."""
+    ours = lines(tmp_path / "ours.jsonl", assignment("a", "3", "FF"), assignment("b", "3", "FF"), *MISSING)
+    values = {"a": (0.6, 0.5, 9), "b": (0.9, 0.8, 0)}
+    people = [{"run_id": run, "topic_id": str(n), "measure": "m", "value": value}
+              for run, every in values.items() for n, value in enumerate(every, 1)]  # fmt: skip
+    theirs = lines(tmp_path / "people.jsonl", *people)
+    found = {one.measure: one for one in score_nuggets(ours, against=theirs, on_missing=on_missing).against}
+    assert (found["strict_all"].tau, found["strict_all"].topics) == (tau, 1 if on_missing == "skip" else 2)
 
 
 def test_a_bank_brings_the_question_that_a_record_lacks(tmp_path: Path) -> None:

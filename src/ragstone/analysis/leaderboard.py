@@ -6,9 +6,9 @@ A judge failure is not a missing answer, and never counts as zero.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -16,14 +16,18 @@ from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
 from ragstone.questions import SUPPORT_3
 from ragstone.records.leaderboards import LeaderboardRow
-from ragstone.stats.means import kendall_tau, mean
-from ragstone.types import Nugget
+from ragstone.stats.means import kendall_tau, mean, rounded
+from ragstone.types import NOTHING, Nugget
 
 OnMissing = Literal["error", "warn", "skip", "zero"]
 ALL: Final = "all"
 """The topic of rows with a run's means."""
 NAMED: Final = 3
 """Maximum number of runs, and of topics per run, listed in a message."""
+
+
+_Counted: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Values by run, topic and measure."""
 
 
 class Entry(Struct, frozen=True):
@@ -130,14 +134,6 @@ class Leaderboard(Struct):
             for (_, topic), entry in self.entries.items()
             for measure in (*entry.possible, *(m for m, value in entry.values.items() if value is not None))
         }
-
-    def on_shared(self, other: Leaderboard) -> tuple[Leaderboard, Leaderboard]:
-        """Return both leaderboards, with only the entries that both have."""
-        shared = self.entries.keys() & other.entries.keys()
-        return self._only(shared), other._only(shared)
-
-    def _only(self, keys: AbstractSet[tuple[str, str]]) -> Leaderboard:
-        return Leaderboard(self.measures, {key: entry for key, entry in self.entries.items() if key in keys})
 
     def rows(self, on_missing: OnMissing = "warn") -> Iterator[LeaderboardRow]:
         """Yield each value that counts by run, topic and measure, then the means of these values as topic ``all``."""
@@ -251,26 +247,48 @@ class BoardAgreement(Struct, frozen=True):
     topics: int | None = None
 
 
-def rank_agreement(ours: Leaderboard, theirs: Leaderboard) -> list[BoardAgreement]:
+def rank_agreement(ours: Leaderboard, theirs: Leaderboard, on_missing: OnMissing = "warn") -> list[BoardAgreement]:
     """Return tau for each measure that both have; if they share none, for each pair of measures.
 
-    Means are over the entries that both have. If a leaderboard has only means, or they share no topic, the means of
-    each are compared as they are.
+    Means are over the topics of a run on which both measures have a value; ``on_missing`` applies to ``ours``. If a
+    leaderboard has only means, or they share no topic, the means of each are compared as they are.
     """
-    only_means = ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys()
-    if not only_means:
-        ours, theirs = ours.on_shared(theirs)
-    mine = {standing.run: standing.means for standing in ours.standings()}
-    other = {standing.run: standing.means for standing in theirs.standings()}
-    shared = [run for run in mine if run in other]
-    left = tuple(dict.fromkeys(measure for run in shared for measure in mine[run]))
-    right = tuple(dict.fromkeys(measure for run in shared for measure in other[run]))
-    pairs = [(a, a) for a in left if a in right] or [(a, b) for a in left for b in right]
+    mine, other = ours.counted(on_missing), theirs.counted()
+    if ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys():
+        return _agreements(_only_means(mine), _only_means(other), by_topic=False)
+    return _agreements(mine, other, by_topic=True)
+
+
+def _only_means(counted: _Counted) -> _Counted:
+    """Return the means of each run by measure, as the only topic."""
+    return {run: {ALL: _means(topics.values())} for run, topics in counted.items()}
+
+
+def _means(topics: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    columns: dict[str, list[float]] = defaultdict(list)
+    for values in topics:
+        for measure, value in values.items():
+            columns[measure].append(value)
+    return {measure: mean(column) for measure, column in columns.items()}
+
+
+def _agreements(ours: _Counted, theirs: _Counted, *, by_topic: bool) -> list[BoardAgreement]:
+    runs = [run for run in ours if run in theirs]
+    left, right = (
+        dict.fromkeys(measure for run in runs for values in board[run].values() for measure in values)
+        for board in (ours, theirs)
+    )
     found = []
-    for a, b in pairs:
-        values = [
-            (x, y) for run in shared if (x := mine[run].get(a)) is not None and (y := other[run].get(b)) is not None
+    for a, b in [(a, a) for a in left if a in right] or [(a, b) for a in left for b in right]:
+        both = {
+            run: {t: (v[a], w[b]) for t, v in ours[run].items() if a in v and b in (w := theirs[run].get(t, NOTHING))}
+            for run in runs
+        }
+        # Means that differ only by the rounding of their sums are tied.
+        means = [
+            [rounded(mean(side)) for side in zip(*pairs.values(), strict=True)] for pairs in both.values() if pairs
         ]
-        tau = kendall_tau([x for x, _ in values], [y for _, y in values]) if len(values) > 1 else None
-        found.append(BoardAgreement(a, b, len(values), tau, None if only_means else len(ours.topics())))
+        tau = kendall_tau(*zip(*means, strict=True)) if len(means) > 1 else None
+        topics = len({topic for pairs in both.values() for topic in pairs}) if by_topic else None
+        found.append(BoardAgreement(a, b, len(means), tau, topics))
     return found

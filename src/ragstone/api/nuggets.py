@@ -219,11 +219,11 @@ def score_nuggets(
     InputError if a record has no nuggets, which it names, or if no nugget is assigned.
     """
     board = leaderboard_of(source)
-    board.standings(on_missing)  # raises an error for missing assignments, if they are an error
+    board.counted(on_missing)  # raises an error for missing assignments, if they are an error
     if against is None:
         return Scored(board, on_missing)
     theirs = from_rows(read_leaderboard(against, form)) if _is_board(against, form) else leaderboard_of(against)
-    return Scored(board, on_missing, rank_agreement(board, theirs))
+    return Scored(board, on_missing, rank_agreement(board, theirs, on_missing))
 
 
 def leaderboard_of(source: Any) -> Leaderboard:

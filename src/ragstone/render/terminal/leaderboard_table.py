@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -188,10 +188,13 @@ def _against(told: Board, look: Look) -> RenderableType:
     lines: list[RenderableType] = [table(fitting(columns, look.width - 4, look))]
     if len(pairs) > MOST_PAIRS:
         lines.append(Text(f"and {len(pairs) - MOST_PAIRS} more, with --json", style="quiet"))
-    runs = sorted({one.runs for one in listed})
-    counted = plural(runs[-1], "run") if len(runs) == 1 else f"{runs[0]} to {plural(runs[-1], 'run')}"
-    topics = next((one.topics for one in listed if one.topics is not None), None)
-    shared = (
-        f" and {plural(topics, 'topic')} that are in both" if topics is not None else " in both, each on its own topics"
-    )
+    topics = {one.topics for one in listed if one.topics is not None}
+    shared = f" and {_range(topics, 'topic')} that are in both" if topics else " in both, each on its own topics"
+    counted = _range({one.runs for one in listed}, "run")
     return section(title, *map(indented, lines), note=f"over the {counted}{shared}")
+
+
+def _range(counts: Collection[int], noun: str) -> str:
+    """Return ``2 to 3 runs``, or ``3 runs`` if all counts are equal."""
+    least, most = min(counts), max(counts)
+    return plural(most, noun) if least == most else f"{least} to {plural(most, noun)}"
