@@ -6,10 +6,11 @@ from pathlib import Path
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from ragstone.errors import InputError
 from ragstone.judges.human import HumanJudge
-from ragstone.labels import LabelDraw, LabelRow, read_labels, text_hash
+from ragstone.labels import LabelDraw, LabelRow, read_labels, text_hash, textless
 
 ROW = LabelRow(
     "r1", "r1/claim/1", "support", "yes", "ana", 4.5, LabelDraw("random", 0, 20, 400), "a1", text_hash("Six."), "Six."
@@ -33,6 +34,14 @@ def test_a_row_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_hash_is_of_the_text_without_blank_ends() -> None:
     assert text_hash(" Six.\n") == text_hash("Six.") != text_hash("Six")
+
+
+@pytest.mark.parametrize("task", ["support", "assign", "rubric"])
+def test_a_label_of_a_whole_response_names_it(task: str) -> None:
+    """The text of a claim is part of its response; a nugget or a criterion may be of any."""
+    row = replace(ROW, task=task)
+    assert (textless(row), textless(replace(row, response="a1"))) == (task != "support", False)
+    assert textless(replace(row, hash=""))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ from ragstone.errors import InputError
 
 DrawMode = Literal["random", "worst"]
 
+BY_RESPONSE: Final = ("assign", "rubric")
+"""Tasks that rate a whole response by a given nugget or criterion."""
+
 EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone label writes it"
 
 
@@ -76,8 +79,8 @@ def worst(row: LabelRow) -> bool:
 
 
 def textless(row: LabelRow) -> bool:
-    """Return whether the row names neither its text nor its response, so it also matches a changed response."""
-    return not (row.hash or row.response)
+    """Return whether the row also matches a changed response: it names no response, nor a text taken from one."""
+    return not (row.response or (row.hash and row.task not in BY_RESPONSE))
 
 
 def topic_unit(topic: str, text: str) -> str:

@@ -376,7 +376,7 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_labels_without_
 ) -> None:
     found = compare(*many(60, 40, draw=None, response=""))
     assert found["grounding"].means[0].method == "ppi"
-    lacking = "some labels lack the labelled text (add text or response to each)"
+    lacking = "some labels do not name their response (add response to each, or the text if it is part of one)"
     kept = attached(found)["metrics"]["grounding"]
     assert (kept["corrected"], kept["withheld"]) == (None, lacking), "no gate passes on labels for other texts"
     assert found.notes == (
@@ -384,6 +384,9 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_labels_without_
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()
+    results, gold = many(60, 40)
+    unused = [replace(each, record="none", response="", draw=None) for each in gold[:3]]
+    assert compare(results, [*gold, *unused]).notes == (), "notes are on the labels that are used"
     assert compare(*many(60, 40, draw=replace(RANDOM, of=59))).notes == (
         "records were drawn from 59 of the run's 60; intervals and corrections assume all of them",
     )

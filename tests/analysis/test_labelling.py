@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from page_blocks import unpacked
 from ragstone import InputError, Run, evaluate, label
 from ragstone.analysis.labelling import ratable, sample
 from ragstone.labels import LabelDraw, text_hash
@@ -166,5 +167,8 @@ def test_the_criterion_that_is_named_is_labelled(tmp_path: Path) -> None:
     told = {name: (one.metric, [word for word, _ in one.rubric.labels]) for name, one in drawn.items()}
     assert told["rubric.brief"] == ("rubric.brief", ["yes", "no"])
     assert told["rubric.tone"] == told["rubric"] == ("rubric.tone", ["polite", "rude"])
+    for record in unpacked((tmp_path / "l.html").read_bytes())["first"]["records"]:
+        (unit,) = record["units"]
+        assert unit["response"] == text_hash(run[record["id"]]["response"]), "other responses have the same criterion"
     with pytest.raises(InputError, match=r"no verdicts for 'rubric.short' .* verdicts for rubric.tone, rubric.brief"):
         label(run, metric="rubric.short")

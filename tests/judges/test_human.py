@@ -16,7 +16,7 @@ from ragstone.judges.human import HumanJudge
 from ragstone.labels import text_hash
 from ragstone.options import RunOptions
 from ragstone.questions import GRADE_0_3, YES_NO, Rate, Rated, Trace, Traced, Write, Written
-from ragstone.types import TRIVIAL, Passage, Scale, Span, Unit
+from ragstone.types import RESPONSE, TRIVIAL, Passage, Scale, Span, Unit
 
 TEXT = "Water boils at 100 degrees. It is wet."
 CLAIM = Unit("dir/a/claim/1", "claim", "Water boils.")
@@ -69,6 +69,25 @@ def test_a_unit_has_its_label_or_the_reason_why_it_has_none(
     tmp_path: Path, rows: list[Any], label: str | None, said: str
 ) -> None:
     assert rated(judge(tmp_path, row("other/1"), *rows)) == (label, said)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Rate("assign", (CLAIM,), YES_NO, passages=(Passage(RESPONSE, "It boils.", 1),)),
+        Rate("rubric", (CLAIM,), YES_NO, passages=(Passage("1", TEXT, 1),), response="It boils."),
+    ],
+)
+def test_labels_for_another_response_are_not_used(tmp_path: Path, question: Rate) -> None:
+    """A nugget or a criterion has the same text whatever the response."""
+    given = {"task": question.task, "hash": text_hash(CLAIM.text)}
+    rows = [row(**given, label="no", response=text_hash("It freezes."))]
+    for more, expected in (([], (None, "labelled for a different response")),
+                           ([row(**given, response=text_hash("It boils."))], ("yes", ""))):  # fmt: skip
+        found = computed(judge(tmp_path, *rows, *more), question)
+        assert isinstance(found, Rated)
+        (verdict,) = found.verdicts
+        assert (verdict.label, verdict.failure) == expected
 
 
 def test_trivial_is_a_label_where_the_question_allows_it(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ from ragstone.types import TRIVIAL, Scale
 
 DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"
-TEXTLESS: Final = "some labels lack the labelled text (add text or response to each)"
+TEXTLESS: Final = "some labels do not name their response (add response to each, or the text if it is part of one)"
 
 
 class AnnotatorPair(Struct, frozen=True):
@@ -101,10 +101,10 @@ class MetricAgreement(Struct, frozen=True):
     ``wholes`` covers whole responses, or nuggets over all blocks of a topic. The counts of units left out are
     ``unjudged``, ``ties`` among people, ``worst`` (from a worst-first draw) and ``trivial``, by who labelled them so.
     ``people_alphas`` is among people only, None for a single annotator. ``accuracy_lost`` is the loss of accuracy if
-    each unit without a verdict counts as an error. ``textless`` counts used labels that name neither text nor
-    response. ``labelled_in_part`` counts records with labels for only some units; ``unlike`` those whose score does not
-    follow from the run's settings. ``systems`` ranks several systems by each score. ``repeats`` has the means of each
-    score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep.
+    each unit without a verdict counts as an error. ``textless`` counts used labels that also match a
+    changed response. ``labelled_in_part`` counts records with labels for only some units; ``unlike`` those whose score
+    does not follow from the run's settings. ``systems`` ranks several systems by each score. ``repeats`` has the means
+    of each score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep.
     """
 
     metric: str
@@ -253,7 +253,7 @@ def agree(
             for _, one in sorted(gathered.formats.groups.items())
         ),
         refused,
-        tuple(_notes(rows, min(map(_scored, met.values())), refused)),
+        tuple(_notes([row for row in rows if id(row) in gathered.joined], min(map(_scored, met.values())), refused)),
         by, tuple(other.name for other, _ in others), labelled_by,
     )  # fmt: skip
 

@@ -7,7 +7,8 @@ false, "sentences": {key: text}}``, with the keys of the record's sentences (``d
 holds the texts that people labelled; if one of them differs from the record's, the record is unjudged. Without it, keys
 are matched by number, and the answer says so.
 
-A unit is unjudged if it has no label, if its text has changed since it was labelled, or if its annotators disagree.
+A unit is unjudged if it has no label, if its text has changed since it was labelled, if the label is for a different
+response, or if its annotators disagree.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class HumanJudge:
         rows = [LabelRow(**row) for row in found or ()]
         if isinstance(question, Write):
             return Written((), failure) if failure else _written(question, rows)
-        ballots = _Ballots(rows, self.id, failure)
+        ballots = _Ballots(rows, self.id, failure, _response_of(question))
         if isinstance(question, Trace):
             return _traced(question, ballots)
         also = (TRIVIAL,) if question.skippable else ()
@@ -153,9 +154,10 @@ class HumanJudge:
 class _Ballots:
     """The label rows of a record."""
 
-    def __init__(self, rows: Sequence[LabelRow], judge: str, failure: str = "") -> None:
+    def __init__(self, rows: Sequence[LabelRow], judge: str, failure: str, response: str) -> None:
         self._judge = judge
         self._failure = failure
+        self._abouts = ("", text_hash(response)) if response else ()
         self._rows: dict[tuple[str, str], list[LabelRow]] = {}
         for row in rows:
             self._rows.setdefault((row.unit, row.task), []).append(row)
@@ -164,14 +166,17 @@ class _Ballots:
         """Return the verdict with the label that most annotators gave; unjudged, with the reason, if there is none."""
         rows = self._rows.get((unit.id, task), [])
         digest = text_hash(unit.text)
-        same = [row for row in rows if row.hash in ("", digest)]
+        own = [row for row in rows if row.hash in ("", digest)]
+        same = [row for row in own if not self._abouts or row.response in self._abouts]
         votes = Counter(row.label for row in same if row.label is not None).most_common(2)
         said = ", ".join(f"{row.annotator or 'unnamed'}: {row.label or 'cannot tell'}" for row in same)
         failure = self._failure
         if not rows:
             failure = failure or "no label for this unit"
-        elif not same:
+        elif not own:
             failure = "the text has changed since it was labelled"
+        elif not same:
+            failure = "labelled for a different response"
         elif not votes:
             failure = "the annotator could not tell" if len(same) == 1 else "the annotators could not tell"
         elif len(votes) == 2 and votes[0][1] == votes[1][1]:
@@ -186,6 +191,13 @@ class _Ballots:
         if label == TRIVIAL and label not in scale.labels:
             return Verdict(unit, TRIVIAL, None, self._judge, reason=reason)
         return Verdict(unit, label, scale.value(label), self._judge, raw=scale.raw(label), reason=reason)
+
+
+def _response_of(question: Rate | Trace) -> str:
+    """Return the response that units are rated by; empty if the question does not have it as a whole."""
+    if isinstance(question, Trace):
+        return ""
+    return question.passages[0].text if question.task == "assign" and question.passages else question.response
 
 
 def _nothing(question: Question[Any]) -> Rated | Written | Traced:

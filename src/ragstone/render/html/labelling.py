@@ -71,8 +71,8 @@ def label_page(
 
 
 def _row(unit: LabelUnit, record: LabelRecord) -> dict[str, Any]:
-    """Return the fields of a row of labels that identify the unit; nuggets may be shared by several responses."""
-    about = {"response": text_hash(record.response)} if unit.level == "nugget" else {}
+    """Return the fields of a row of labels that identify the unit; several responses may share nuggets and criteria."""
+    about = {"response": text_hash(record.response)} if unit.level in ("nugget", "criterion") else {}
     return {"id": unit.id, "hash": unit.hash, **({"text": unit.text} if unit.level in WRITTEN else {}), **about}
 
 
