@@ -135,6 +135,31 @@ def test_fifty_units_by_keyboard_alone(page: Chromium, drawn: tuple[LabelSample,
     assert page.requests() == [drawn[1].as_uri()]
 
 
+@pytest.mark.parametrize(
+    ("scale", "keys"),
+    [
+        ([str(grade) for grade in range(1, 11)], "0987654321"),
+        (["0", "0.5", "1"], "150"),
+        (["unsure", "1", "2"], "abc"),
+        (["level 10", "level 20", "none"], "abc"),
+        (["none", "level 1", "level 2"], "21n"),
+        ([f"word-{letter}" for letter in "abcdefghij"], "1234567890"),
+    ],
+)
+def test_each_label_has_a_key_of_its_own(browser: Chromium, tmp_path: Path, scale: list[str], keys: str) -> None:
+    """Also grades of two digits and halves, which begin with the same digit as others."""
+    criteria = {"tone": {"criterion": "It is polite.", "scale": scale}}
+    by = ScriptedJudge({"rubric": scale[:1]})
+    run = evaluate(rows(), "rubric", by, store=tmp_path / "s.db", parameters={"rubric": {"criteria": criteria}})
+    told = write_page(run, tmp_path / "label.html", annotator="Ann B", n=len(scale))
+    browser.send("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    browser.open((tmp_path / "label.html").as_uri())
+    browser.until("document.querySelector('.work')")
+    for done, key in enumerate(keys, 1):
+        label(browser, key, done)
+    assert [row.label for row in exported(browser, tmp_path)] == [name for name, _ in told.rubric.labels]
+
+
 def test_labels_come_back_from_a_file(page: Chromium, drawn: tuple[LabelSample, Path, Run], tmp_path: Path) -> None:
     """Of this sample and annotator alone; what is there stays; a storage that is full is told, and export works."""
     start(page)

@@ -5,11 +5,24 @@ const labels = new Labels();
 
 /** @type {[string, string][]} labels with their meanings, best first */
 const SCALE = first.labels;
-const GRADES = SCALE.some(([label]) => /^\d$/.test(label));
+/** Keys that do something else. */
+const TAKEN = ['u', 'e'];
 
-/** Keys: a grade is its own key, a word among grades has its first letter; words alone are numbered from 1. */
+/**
+ * The key of each label: the last digit of a grade and the first letter of a word among grades. Words alone are numbered
+ * from 1. If two keys would be the same, all are letters.
+ * @param {string[]} names
+ */
+function keysOf(names) {
+  if (!names.some((name) => /\d/.test(name))) return '1234567890';
+  const own = names.map((name) => (/\d$/.test(name) ? name.slice(-1) : name[0].toLowerCase()));
+  const apart = new Set([...own, ...TAKEN]).size === own.length + TAKEN.length;
+  return apart && own.every((key) => /[a-z0-9]/.test(key)) ? own : 'abcdfghijk';
+}
+
+const KEYS = keysOf(SCALE.map(([label]) => label));
 const CHOICES = [
-  ...SCALE.map(([label, meaning], place) => ({ key: GRADES ? label[0] : String(place + 1), label, meaning })),
+  ...SCALE.map(([label, meaning], place) => ({ key: KEYS[place], label, meaning })),
   { key: '?', label: null, meaning: '' },
 ];
 
