@@ -212,6 +212,31 @@ def test_ragbench_sentences_are_joined_by_text(tmp_path: Path) -> None:
     assert labels(gold(other, run)) == {("t1/response/1", "trace"): "no"}  # of no response of the run
 
 
+def test_equal_sentences_get_their_own_labels(tmp_path: Path) -> None:
+    """In order; none if the run does not split all of them as the labels do. Labels of equal value need no order."""
+    blue, big = "The sky is blue.", "It is big."
+    keyed = list(zip("abc", (blue, big, blue), strict=True))
+    marks = {
+        "response_sentences": keyed, "unsupported_response_sentence_keys": ["b", "c"],
+        "documents_sentences": [[(f"{n}{key}", text) for key, text in keyed] for n in range(2)],
+        "all_relevant_sentence_keys": ["0c", "1c"], "all_utilized_sentence_keys": ["0a", "0c", "1a", "1c"],
+    }  # fmt: skip
+    record = {"id": "t1", "question": "?", "response": f"{blue} {big} {blue}",
+              "contexts": [f"{blue} {big} {blue}", f"Fig. 1: {blue} {big} {blue}"]}  # fmt: skip
+    run = evaluate([{**record, "labels": marks}], "trace", store=tmp_path / "store.db")
+    rows = gold("labels", run)
+    assert {unit.removeprefix("t1/"): label for (unit, task), label in labels(rows).items() if task == "trace"} == {
+        "resp_s0": "yes", "resp_s1": "no", "resp_s2": "no"
+    }  # fmt: skip
+    relevant, utilized = (
+        {unit.removeprefix("t1/doc_"): label for (unit, task), label in labels(rows).items() if task.endswith(part)}
+        for part in ("relevant", "utilized")
+    )
+    assert relevant == {"0_s0": "no", "0_s1": "no", "0_s2": "yes", "1_s1": "no"}, "one of the second is another text"
+    assert utilized == {"0_s0": "yes", "0_s1": "no", "0_s2": "yes", "1_s1": "no"}
+    assert {row.hash for row in rows} == {text_hash(blue), text_hash(big)}, "so a changed sentence has no label"
+
+
 def test_adherence_alone_labels_the_whole_response(tmp_path: Path) -> None:
     """Nothing is said of single sentences: labels of supported responses alone would be no sample of them."""
     run = traced(tmp_path, {**MARKS, "adherence": True})

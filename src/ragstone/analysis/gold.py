@@ -9,10 +9,10 @@ the unit, so that they are counted and listed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -46,7 +46,8 @@ FORMS: Final = (
 NAMED: Final = 6
 """Maximum number of fields listed in a message."""
 
-Labels = Mapping[str, str]
+_Key = TypeVar("_Key", bound=Hashable)
+_Label = TypeVar("_Label", bound=Hashable)
 
 
 class _Gold(Struct):
@@ -268,8 +269,16 @@ def _joined(golds: list[_Gold], run: AnyRun) -> Iterator[LabelRow]:
 
 def _checked(gold: _Gold, result: ResultDict) -> list[LabelRow]:
     about = "" if gold.response is None else text_hash(result["response"] or "")
+    texts = {unit["id"]: unit_text(result, unit) for unit in result["units"]} if about else {}
     try:
-        return [replace(row, response=about) for row in _rows(gold, result)]
+        return [
+            replace(
+                row,
+                response=about,
+                hash=row.hash or (text_hash(text) if (text := row.text or texts.get(row.unit)) else ""),
+            )
+            for row in _rows(gold, result)
+        ]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{gold.record}: unreadable labels ({error}); expected {FORMS}") from error
 
@@ -311,20 +320,33 @@ def _rows(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
 def _marked(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
     """Yield RAGBench's labels of the response, its sentences and the context sentences, matched by text."""
     record, marks, who = result["id"], gold.marks, gold.annotator
-    supported = _supported(marks)
+    supported = [*_supported(marks)]
     units = {unit["id"]: unit for unit in result["units"]}
     for score in result["scores"]:
         task = of_score(score["metric"]).task()
         if not {verdict["label"] for verdict in score["verdicts"]} <= {"yes", "no", None}:
             continue
-        for verdict in score["verdicts"]:
-            unit = units[verdict["unit"]]
-            if unit["level"] == "sentence" and (label := supported.get(folded(unit["text"] or ""))):
-                yield LabelRow(record, unit["id"], task, label, who)
+        judged = dict.fromkeys(verdict["unit"] for verdict in score["verdicts"])
+        sentences = [unit for unit in judged if units[unit]["level"] == "sentence"]
+        labels = _in_order(supported, [folded(units[unit]["text"] or "") for unit in sentences])
+        yield from (LabelRow(record, unit, task, label, who) for unit, label in zip(sentences, labels, strict=True)
+                    if label)  # fmt: skip
         if task == "trace" and score["verdicts"]:
             if whole := _whole(marks):
                 yield LabelRow(record, f"{record}/response/1", task, whole, who)
             yield from _traced(gold, result, task, score["detail"].get("contexts", ()))
+
+
+def _in_order(labels: Iterable[tuple[_Key, _Label]], keys: Sequence[_Key]) -> list[_Label | None]:
+    """Return the label of each key; equal keys with different labels get them in order, or none if some are missing."""
+    given: dict[_Key, list[_Label]] = defaultdict(list)
+    for key, label in labels:
+        given[key].append(label)
+    often = Counter(keys)
+    for key, several in given.items():
+        if len(several) != often[key]:
+            given[key] = several[:1] * often[key] if len({*several}) == 1 else []
+    return [given[key].pop(0) if given.get(key) else None for key in keys]
 
 
 def _whole(marks: Mapping[str, Any]) -> str | None:
@@ -332,8 +354,8 @@ def _whole(marks: Mapping[str, Any]) -> str | None:
     return None if adherent not in (0, 1) else "yes" if adherent else "no"
 
 
-def _supported(marks: Mapping[str, Any]) -> Labels:
-    """Return whether each response sentence is supported, by text; empty if only the whole response is labelled."""
+def _supported(marks: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield whether each response sentence is supported, by text; nothing if only the whole response is labelled."""
     unsupported = marks.get("unsupported_response_sentence_keys")
     info = marks.get("sentence_support_information")
     if isinstance(info, list):
@@ -341,28 +363,26 @@ def _supported(marks: Mapping[str, Any]) -> Labels:
     elif isinstance(unsupported, list):
         full = {key: key not in unsupported for key, _ in marks.get("response_sentences") or ()}
     else:
-        return {}
-    sentences = {key: folded(text) for key, text in marks.get("response_sentences") or ()}
-    return {
-        sentences[key]: "yes" if said else "no" for key, said in full.items() if key in sentences and said is not None
-    }
+        return
+    for key, text in marks.get("response_sentences") or ():
+        if (said := full.get(key)) is not None:
+            yield folded(text), "yes" if said else "no"
 
 
 def _traced(gold: _Gold, result: ResultDict, task: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[LabelRow]:
     """Yield labels of the context sentences that RAGBench splits as the run does, for two parts of the task."""
     passages = {context["id"]: context for context in result["contexts"]}
-    keys: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for place, document in enumerate(gold.marks.get("documents_sentences") or (), 1):
-        for key, text in document:
-            keys[place, folded(text)].append(key)
-    for row in rows:
-        passage = passages[row["passage"]]
-        same = keys.get((passage["rank"], folded(passage["text"][row["start"] : row["end"]])))
-        if same:
-            key = same.pop(0)
-            for part, listed in TRACED.items():
-                if isinstance(gold.marks.get(listed), list):
-                    label = "yes" if key in gold.marks[listed] else "no"
-                    yield LabelRow(
-                        result["id"], f"{result['id']}/{row['key']}", f"{task}.{part}", label, gold.annotator
-                    )
+    listed = {part: gold.marks.get(name) for part, name in TRACED.items()}
+    marks = {part: set(keys) for part, keys in listed.items() if isinstance(keys, list)}
+    given = [
+        ((place, folded(text)), tuple("yes" if key in keys else "no" for keys in marks.values()))
+        for place, document in enumerate(gold.marks.get("documents_sentences") or (), 1)
+        for key, text in document
+    ]
+    read = [(row["key"], passages[row["passage"]], row["start"], row["end"]) for row in rows]
+    texts = [passage["text"][start:end] for _, passage, start, end in read]
+    places = [(passage["rank"], folded(text)) for (_, passage, _, _), text in zip(read, texts, strict=True)]
+    for (key, *_), text, labels in zip(read, texts, _in_order(given, places), strict=True):
+        for part, label in zip(marks, labels or (), strict=False):
+            unit = f"{result['id']}/{key}"
+            yield LabelRow(result["id"], unit, f"{task}.{part}", label, gold.annotator, hash=text_hash(text))
