@@ -194,7 +194,7 @@ WORST = LabelDraw("worst", 0, 4, 4)
         (
             {"draw": WORST},
             {},
-            r"all labels come from a worst-first draw; label a random sample, with: ragstone label RUN",
+            r"all labels come from a worst-first draw; label a random sample with: ragstone label RUN",
         ),
         ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: text has changed"),
         ({"task": "weigh"}, {}, r"no label is for a step and unit of a metric; steps: weigh"),

@@ -332,8 +332,8 @@ class MetricAgreementDict(TypedDict):
 class AgreementDict(TypedDict):
     """Agreement saved by ``agree --attach``: the gold labels, the annotators, and each metric's agreement.
 
-    ``labelled_by`` is ``people`` (also if absent), or ``run NAME`` for another judge's verdicts. ``results``, only in a
-    folder's summary.json, is the hash of the results file that the agreement was computed from.
+    ``labelled_by`` is ``people`` (also if absent), ``run NAME`` for another judge's verdicts, or both. ``results``,
+    only in a folder's summary.json, is the hash of the results file that the agreement was computed from.
     """
 
     gold: list[str]

@@ -207,6 +207,8 @@ def test_labels_without_a_response_are_of_the_first_run(runs: Runs, tmp_path: Pa
             runs.agree(first, *other, gold=gold)
     judged = runs.agree(first, gold=first)
     assert (judged.labelled_by, judged["nugget_recall"].items.matrix.accuracy) == ("run a", 1.0)
+    both = runs.agree(first, gold=[labels, first])
+    assert both.labelled_by == "people and run a", "the verdicts of a judge are not called people's"
 
 
 def test_labels_of_several_systems_fit_in_one_file(runs: Runs, tmp_path: Path) -> None:

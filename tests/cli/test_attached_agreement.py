@@ -167,6 +167,8 @@ def test_check_compares_the_lower_end_of_the_corrected_mean() -> None:
         "corrected mean 74% (95% CI 66 to 81), raw mean 78% over 500 records, 60 labelled by people; "
         "required: lower bound at least 66.13%"
     )
+    attach_agreement(open_run("main", "s.db"), {**agreement(), "labelled_by": "people and run other"})
+    assert "60 labelled by people and run other" in decided(grounding=0).decisions[0].found
     assert check("main", min={"grounding": 0.99}, store="s.db").passed
     attach_agreement(open_run("main", "s.db"), agreement(corrected(0.5, 0.4, 0.6, "labels")))
     found = decided(grounding=0.4).decisions[0].found

@@ -176,7 +176,7 @@ class Agreement(Struct, frozen=True):
 
     ``metrics`` are sorted by rank, ``disagreements`` by size, largest first. ``notes`` are sentences on the limits of
     the numbers. ``others`` are the runs of other systems and repeats; everything except systems and repeats is about
-    the run itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts.
+    the run itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts, or both.
     """
 
     run: int

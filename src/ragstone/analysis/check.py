@@ -318,8 +318,9 @@ class _Checked(NamedTuple):
         between = f"(95% CI {low.removesuffix('%')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
-        by_people = "" if alone else f", {labelled} by people"
-        raw = f"raw mean {points(one['raw'], count)}% over {records_said(count)}{by_people}"
+        by_whom = self.agreement.get("labelled_by", "people") if self.agreement else "people"
+        labels = "" if alone else f", {labelled} by {by_whom}"
+        raw = f"raw mean {points(one['raw'], count)}% over {records_said(count)}{labels}"
         said, wanted = f"{called} {points(value, count)}% {between}, {raw}", f"lower bound at least {wanted}"
         worst = () if met else self._lowest(threshold, scored)
         return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)

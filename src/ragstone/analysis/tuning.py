@@ -307,8 +307,8 @@ def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
     every = [row for row in read_labels(path) if row.label is not None]
     rows = [row for row in every if not worst(row)]
     if not rows:
-        what = "all labels come from a worst-first draw; label a random sample" if every else "no labels found"
-        raise InputError(f"{path}: {what}, with: ragstone label RUN")
+        what = "all labels come from a worst-first draw" if every else "contains no labels"
+        raise InputError(f"{path}: {what}; label a random sample with: ragstone label RUN")
     left = len(every) - len(rows)
     return rows, [f"{left:,} label{'' if left == 1 else 's'} from a worst-first draw not used"] if left else []
 

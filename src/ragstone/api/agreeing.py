@@ -79,12 +79,13 @@ def agree(
         golds = [[gold_rows(str(given), each, lambda name: run_named(name, store)) for given in files]
                  for each in (one, *more)]  # fmt: skip
         rows, *labels = [[row for gold in every for row in gold.rows] for every in golds]
-        judged = [gold.judged for gold in golds[0]]
+        judges = [gold.judged for gold in golds[0] if gold.judged]
+        labelling = [PEOPLE] * (len(judges) < len(files)) + [f"run {' and '.join(judges)}"] * bool(judges)
         found = agree_with(
             one,
             rows,
             gold=[str(given) for given in files],
-            labelled_by=f"run {' and '.join(judged)}" if all(judged) else PEOPLE,
+            labelled_by=" and ".join(labelling),
             others=list(zip(more, labels, strict=True)),
             metrics=[metrics] if isinstance(metrics, str) else metrics,
             by=by,
