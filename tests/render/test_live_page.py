@@ -143,6 +143,14 @@ def test_labels_come_from_its_own_pages_alone(live: Live) -> None:
         assert len(json.loads(ask(live, "/run/1/data/record-1")[2])["labels"]) == shown
     assert json.loads(ask(live, place)[2])["annotator"] == "Ann B"
     assert ask(live, "/run/1/label/data/labels-Ann-B")[2] == b""  # of the same file, and not of this name
+    first = unpacked(ask(live, "/run/1/label/")[2])["first"]
+    (unit, *_), name = first["records"][0]["units"], first["records"][0]["id"]
+    about = {"record": name, "unit": unit["id"], "hash": unit["hash"], "rubric": first["rubric"]}
+    new = json.dumps({**row, **about}).encode()
+    for body, count in ((new, 2), (new, 2), (b"", 1)):  # undone, it is gone; a label that is not on the page stays
+        assert ask(live, place, "PUT", headers=own, body=body)[0] == 200
+        kept = [json.loads(line) for line in ask(live, place)[2].splitlines()]
+        assert [one["hash"] for one in kept] == ["00", unit["hash"]][:count]
 
 
 def test_rows_come_by_place(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ragstone.analysis.labelling import sample
+from ragstone.analysis.labelling import LabelSample, sample
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.run_files import REPORT
@@ -59,6 +59,7 @@ class Desk:
 
     def __init__(self) -> None:
         self._pages: dict[int, list[bytes]] = {}
+        self._samples: dict[int, LabelSample] = {}
         self._read: dict[Path, tuple[int, list[LabelRow]]] = {}
 
     def page(self, run: Run) -> list[bytes]:
@@ -66,9 +67,8 @@ class Desk:
         if run.id not in self._pages:
             file = _file(run, "NAME")
             following = agree_command(run).replace(LABELS, str(file))
-            self._pages[run.id] = label_page(
-                sample(run, holder(run, None)), run.name, following, file=file.name, root="../../../"
-            )
+            drawn = self._samples[run.id] = sample(run, holder(run, None))
+            self._pages[run.id] = label_page(drawn, run.name, following, file=file.name, root="../../../")
         return self._pages[run.id]
 
     def kept(self, run: Run, annotator: str) -> bytes:
@@ -76,12 +76,25 @@ class Desk:
         return _lines([row for row in self._rows(_file(run, annotator)) if row.annotator == annotator])
 
     def keep(self, run: Run, annotator: str, lines: bytes) -> None:
-        """Replace the labels of an annotator; raise InputError for invalid lines."""
-        file = _file(run, annotator)
+        """Replace an annotator's labels of units on the page, and keep the others; InputError for invalid lines.
+
+        Others are of another metric, of texts or definitions that have changed, or of an earlier store's run.
+        """
+        self.page(run)
+        drawn, file = self._samples[run.id], _file(run, annotator)
+        shown = {(record.id, unit.id, unit.hash) for record in drawn.records for unit in record.units}
         given = [_row(line, number) for number, line in enumerate(lines.splitlines(), 1)]
         if any(row.annotator != annotator for row in given):
             raise InputError(f"a label by an annotator other than '{annotator}'")
-        others = [row for row in self._rows(file) if row.annotator != annotator]
+        again = {(row.record, row.unit, row.task): row.hash for row in given}
+
+        def replaced(row: LabelRow) -> bool:
+            on_page = (row.task, row.rubric) == (drawn.task, drawn.rubric.hash)
+            same = on_page and (row.record, row.unit, row.hash) in shown
+            new = again.get((row.record, row.unit, row.task))
+            return row.annotator == annotator and (same or new in ("", row.hash) or (new is not None and not row.hash))
+
+        others = [row for row in self._rows(file) if not replaced(row)]
         with whole(file) as target:
             target.write(_lines([*others, *given]))
 
