@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -146,14 +147,38 @@ def test_a_record_without_a_value_now_could_have_fallen(status: str, outcome: st
     (6, 0.02, "error"), (5, 0.02, "undecided"), (1, 0.02, "undecided"), (1, 0.05, "passed"),
 ])  # fmt: skip
 def test_records_without_a_verdict_could_hide_a_drop_of_the_mean(unjudged: int, limit: float, outcome: str) -> None:
-    """Too few to show that it fell leave it undecided, as if they had fallen."""
-    drop_of([0.8] * 20, [0.8] * (20 - unjudged) + [None] * unjudged)
-    fell = Path("after", "results.jsonl")
-    fell.write_text(fell.read_text(encoding="utf-8").replace('"empty"', '"judge_failed"'), encoding="utf-8")
-    (decision,) = check("after", max_drop={"m": limit}, baseline="before").decisions
-    assert decision.outcome == outcome
-    could = f"with {'it' if unjudged == 1 else 'them'}, the drop could be {4 * unjudged}.0 points"
-    assert (could in " ".join(decision.notes)) == (outcome != "passed")
+    """Too few to show that it fell leave it undecided, as if they had fallen, or had been higher in the baseline."""
+    lost: list[float | None] = [None] * unjudged
+    for run, before, after in (
+        ("after", [0.8] * 20, [*[0.8] * (20 - unjudged), *lost]),
+        ("before", [*[0.2] * (20 - unjudged), *lost], [0.2] * 20),
+    ):
+        drop_of(before, after)
+        fell = Path(run, "results.jsonl")
+        fell.write_text(fell.read_text(encoding="utf-8").replace('"empty"', '"judge_failed"'), encoding="utf-8")
+        (decision,) = check("after", max_drop={"m": limit}, baseline="before").decisions
+        assert decision.outcome == outcome
+        could = f"with {'it' if unjudged == 1 else 'them'}, the drop could be {4 * unjudged}.0 points"
+        assert (could in " ".join(decision.notes)) == (outcome != "passed")
+
+
+@pytest.mark.parametrize(("before", "after", "outcome"), [
+    ((1.0, 1.0), (0.1, 1.0), "error"), ((0.9, 1.0), (0.9, 0.9), "error"),
+    ((0.9, 0.94), (0.9, 0.9), "passed"), ((0.9, 0.9), (0.9, 1.0), "passed"),
+])  # fmt: skip
+def test_unjudged_units_of_either_run_do_not_pass_a_gate(
+    before: tuple[float, float], after: tuple[float, float], outcome: str
+) -> None:
+    """All have the same value, of which nothing is known but its bounds; a minimum coverage allows that."""
+    value = max(before[0], after[0])
+    results("before", [value] * 10, dict.fromkeys(range(1, 11), before))
+    results("after", [value] * 10, dict.fromkeys(range(1, 11), after))
+    for kind in ("max_drop", "max_record_drop"):
+        limit: dict[str, Any] = {kind: {"m": 0.05}}
+        assert check("after", baseline="before", **limit).outcome == outcome
+        assert check("after", baseline="before", **limit, min_coverage={"m": 1}).outcome == "passed"
+    (mean,) = check("after", min={"m": after[0] + 0.01}).decisions
+    assert mean.outcome == ("error" if value > after[0] else "failed")
 
 
 def test_a_failed_mean_names_no_record_at_100_percent() -> None:

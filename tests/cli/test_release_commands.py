@@ -520,7 +520,7 @@ def test_a_mean_is_not_passed_because_records_fell_out(kind: str, tmp_path: Path
     assert decision.outcome == "error"
     assert decision.value is not None
     assert decision.value >= 0.9
-    assert "could not be read or judged; with them, the mean could be" in " ".join(decision.notes)
+    assert "could not be read or fully judged; with them, the mean could be" in " ".join(decision.notes)
     came = ragstone("check", "--min", "grounding=0.9", "--store", str(store))
     assert came.code == 3
     assert "nothing can be decided; --min-coverage grounding=X sets the min share of scored records" in came.flat

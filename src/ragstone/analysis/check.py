@@ -2,9 +2,9 @@
 
 Guarantees: a threshold is passed, failed, undecided or an error. An error is never a failure: it means, for example,
 that nothing was scored or a run did not finish. Coverage is the share of all records, including unreadable ones. A mean
-or drop never passes because records are missing, unless a minimum coverage allows it. A drop fails only if it is
-significantly larger than allowed; if it is larger but could be chance, it is undecided. Runs judged with different
-settings are not compared.
+or drop never passes because records or verdicts are missing, in the run or in its baseline, unless a minimum coverage
+allows it. A drop fails only if it is significantly larger than allowed; if it is larger but could be chance, it is
+undecided. Runs judged with different settings are not compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragstone import metrics
 from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, NoSharedRecordError, compare, records_said, said
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import RecordScores, ScoreNumbers, scores_of
+from ragstone.analysis.scored import RecordScores, ScoreNumbers, bounds_of, scores_of
 from ragstone.analysis.threshold_words import (
     attaching,
     called,
@@ -50,8 +50,6 @@ WORST: Final = 5
 """Maximum number of records listed for a failed threshold."""
 UNITS: Final = 3
 """Maximum number of units listed for each of these records."""
-FAILED: Final = "judge_failed"
-"""The status of a score whose judge failed."""
 
 
 class Threshold(Struct, frozen=True):
@@ -287,7 +285,7 @@ class _Checked(NamedTuple):
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
             notes.append(f"the interval extends {'above' if most else 'below'} {limit_said(threshold.limit)}%")
-        if any(one.unjudged for one in scores.values()):
+        if any(one.low != one.high for one in scores.values()):
             ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
             means = (mean([one for one in end if one is not None]) for end in ends)
             could = " to ".join(f"{points(value, len(scores))}%" for value in means)
@@ -401,42 +399,44 @@ class _Checked(NamedTuple):
         return tuple(self._worst(threshold, one.record, one.second, one.first) for one in fallen[:WORST])
 
     def _without_luck(self, decision: Decision) -> Decision:
-        """Turn a decision into an error if missing records (unreadable or unjudged) could reverse it.
+        """Turn a decision into an error if what was not read or judged, at its worst, could reverse it.
 
-        If they could exceed a limit of the drop, but too few to show that, it is undecided.
+        If it could exceed a limit of the drop, but too little to show that, the decision is undecided.
         """
         threshold = decision.threshold
-        ends = {record: scores.by_metric.get(threshold.metric) for record, scores in self.records.items()}
-        fallen = [record for record, one in ends.items() if one is None or (one.value is None and one.status == FAILED)]
-        if not fallen:
-            return decision
+        most = threshold.kind == "max"
+        ends = bounds_of(self.records, threshold.metric, best=most)
+        doubted = {record for record, (value, end) in ends.items() if value != end}
         shown = True
         if threshold.kind not in DROPS:
             part, compared = (
                 ("lower bound", decision.low) if threshold.kind == "min_corrected" else ("mean", decision.value)
             )
             assert compared is not None
-            worst = len(fallen) if threshold.kind == "max" else 0
-            end = (compared * decision.count + worst) / (decision.count + len(fallen))
+            moved = [end - value for value, end in ends.values() if value is not None]
+            lost = len(ends) - len(moved)
+            end = ((compared + mean(moved)) * decision.count + lost * most) / (decision.count + lost)
             met, could = _met(threshold, end), told_apart(end, threshold.limit, decision.count)[0]
             could = f"the {part} could be {could}"
         else:
             assert self.against is not None
-            values = {record: one.value for record, one in ends.items() if one is not None} | dict.fromkeys(fallen, 0.0)
-            both = _both(scores_of(self.against.run), values, threshold.metric)
+            read = {record: scores for record, scores in scores_of(self.against.run).items() if scores.by_metric}
+            before = bounds_of(read, threshold.metric, best=True)
+            both = [record for record in ends if record in before]
+            doubted = {record for record in both if record in doubted or before[record][0] != before[record][1]}
+            pairs = paired([before[record][1] for record in both], [ends[record][1] for record in both])
             if threshold.kind == "max_drop":
-                pairs = paired([first for first, _ in both], [second for _, second in both])
                 drop, met = abs(pairs.difference), reaches(pairs.difference, -threshold.limit)
                 shown = _shown_below(pairs, -threshold.limit)
             else:
-                drop = max(first - second for first, second in both)
+                drop = max(before[record][1] - ends[record][1] for record in both)
                 met = reaches(threshold.limit, drop)
             could = f"the drop {'in a record ' * (threshold.kind != 'max_drop')}could be {points_said(drop)}"
-        if met:
+        if met or not doubted:
             return decision
-        out = f"{records_said(len(fallen))} could not be read or judged"
         note = (
-            f"{out}; with {'it' if len(fallen) == 1 else 'them'}, {could}{', so nothing can be decided' * shown}; "
+            f"{records_said(len(doubted))} could not be read or fully judged; "
+            f"with {'it' if len(doubted) == 1 else 'them'}, {could}{', so nothing can be decided' * shown}; "
             f"--min-coverage {threshold.metric}=X sets the min share of scored records"
         )
         return replace(decision, outcome="error" if shown else "undecided", notes=(*decision.notes, note))
@@ -462,7 +462,7 @@ class _Checked(NamedTuple):
         scores = result.typed.get("scores", []) if result is not None else []
         score = next((one for one in scores if one["metric"] == threshold.metric), None)
         if result is None or score is None:
-            return Worst(record, value, before, ())
+            return Worst(record, value, before, (), str(result.get("set_aside", "")) if result else "")
         if value is None:
             return Worst(record, value, before, (), f"{score['status']}: {score['reason']}")
         earlier = self.against.run.find(record) if self.against is not None and before is not None else None
@@ -481,16 +481,6 @@ def _outcome(met: bool) -> CheckOutcome:
 
 def _error(threshold: Threshold, said: str) -> Decision:
     return Decision(threshold, "error", None, None, None, 0, said)
-
-
-def _both(
-    before: Mapping[str, RecordScores], after: Mapping[str, float | None], metric: str
-) -> list[tuple[float, float]]:
-    return [
-        (one.value, value)
-        for record, scores in before.items()
-        if (one := scores.by_metric.get(metric)) and one.value is not None and (value := after.get(record)) is not None
-    ]
 
 
 def _shown_below(pairs: Paired, limit: float) -> bool:

@@ -107,6 +107,22 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
         yield result["id"], scores
 
 
+def bounds_of(records: Mapping[str, RecordScores], metric: str, *, best: bool) -> dict[str, tuple[float | None, float]]:
+    """Return each record's value, and its lowest or ``best`` possible value.
+
+    A record that was not read, or whose judge failed, could have any value; others without one are left out.
+    """
+    found: dict[str, tuple[float | None, float]] = {}
+    for record, scores in records.items():
+        one = scores.by_metric.get(metric)
+        if one is None or (one.value is None and one.status == "judge_failed"):
+            found[record] = None, float(best)
+        elif one.value is not None:
+            end = one.high if best else one.low
+            found[record] = one.value, one.value if end is None else end
+    return found
+
+
 def signatures_differ(first: str, second: str) -> list[tuple[str, str, str]]:
     """Return the differing parts of two signatures: name, first, second; a missing part (its default) is empty."""
     ours, theirs = _parts(first), _parts(second)
