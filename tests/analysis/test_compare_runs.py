@@ -17,7 +17,7 @@ from ragstone.analysis.scored import signatures_differ
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import compared
-from ragstone.render.comparison import notes
+from ragstone.render.comparison import findings, in_the_way, left_out, notes
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.screen import Look, screen
 from run_folders import SIGNED, folder, result, score
@@ -77,6 +77,8 @@ def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:
     one = compare(first, second)["m"]
     halves = [(half.mean, half.low, half.high, half.asked, half.unjudged) for half in (one.first, one.second)]
     assert halves == [(0.75, 0.625, 0.875, 4, 1), (0.5, 0.5, 0.5, 4, 0)]
+    lost = folder(tmp_path / "c", [result("r1", 1, [score("m", 0.5, status="partial", low=0.0, high=1.0)])])
+    assert in_the_way(compare(lost, second))[-1:] == ["m: units missing in the first (the mean could be 0\u2013100%)."]
 
 
 def test_findings_are_said_in_words(tmp_path: Path) -> None:
@@ -250,6 +252,10 @@ def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     paired = found["grounding"].paired
     assert paired is not None
     assert paired.clusters == 13
+    few = run_of(tmp_path / "few", {f"r{n}": 0.6 if n < 12 else 0.5 for n in range(1, 31)})
+    assert findings(compare(first, few, by="meta.topic.id")) == [
+        "Too few groups changed (at least 6 are needed for a test): grounding."
+    ]
     for by, message in (
         ("meta.nothing", "no record has it; did you mean 'meta.topic'"),
         ("topics", "no record has it; did you mean 'topic'"),
@@ -388,6 +394,16 @@ def test_records_set_aside_have_no_scores_and_do_no_harm(tmp_path: Path) -> None
     found = compare(one, folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)]), aside]))
     assert found.shared == 2
     assert found["grounding"].second.scored == 1
+    assert left_out(found) == ["grounding: 1 of 2\u00a0records has no score in the second (unreadable)."]
+
+
+@pytest.mark.parametrize(("lost", "where"), [("r1", ["either run"]), ("r2", ["the first", "the second"])])
+def test_records_without_a_score_in_either_run_are_the_same_ones(tmp_path: Path, lost: str, where: list[str]) -> None:
+    """As many in each run need not be the same: then two records are left out, not one."""
+    every = dict.fromkeys(["r1", "r2", "r3"], 1.0)
+    runs = [run_of(tmp_path / name, {**every, name: None}) for name in ("r1", lost)]
+    told = "; ".join(f"1 of 3\u00a0records has no score in {run} (judge_failed)" for run in where)
+    assert left_out(compare(runs[0], runs[1])) == [f"grounding: {told}."]
 
 
 @pytest.mark.parametrize(

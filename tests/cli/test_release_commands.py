@@ -521,9 +521,13 @@ def test_a_mean_is_not_passed_because_records_fell_out(kind: str, tmp_path: Path
     assert decision.value is not None
     assert decision.value >= 0.9
     assert "could not be read or fully judged; with them, the mean could be" in " ".join(decision.notes)
-    came = ragstone("check", "--min", "grounding=0.9", "--store", str(store))
+    written = tmp_path / "c.md"
+    came = ragstone("check", "--min", "grounding=0.9", "--store", str(store), "--markdown", str(written))
     assert came.code == 3
     assert "nothing can be decided; --min-coverage grounding=X sets the min share of scored records" in came.flat
+    assert decision.notes[-1].partition("(")[0] in written.read_text(encoding="utf-8"), "no note is cut off"
+    (lacking,) = check("last", store=store, min_coverage={"grounding": 1}).decisions
+    assert all(worst.reason for worst in lacking.worst)
     (easy,) = check("last", store=store, min={"grounding": 0.1}).decisions
     assert easy.outcome == "passed"
     said = check("last", store=store, min={"grounding": 0.9}, min_coverage={"grounding": 0.2})

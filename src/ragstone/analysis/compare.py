@@ -89,13 +89,19 @@ class Compared(Struct, frozen=True):
         return f"at least {least_moved(tests)} are needed {which}"
 
     @property
+    def tested_unit(self) -> str:
+        """What the test counts: single records or nuggets, or clusters of them."""
+        if self.paired is None or self.paired.clusters is None:
+            return self.unit
+        return "topic" if self.unit == "nugget" else "group"
+
+    @property
     def why(self) -> str:
         """Why no difference could be shown, as a clause; empty if it was tested but not significant."""
         pairs = self.paired
         if pairs is None:
             return f"no {self.unit} has a value in both"
-        several = "topic" if self.unit == "nugget" else "group"
-        count, unit = (pairs.pairs, self.unit) if pairs.clusters is None else (pairs.clusters, several)
+        count, unit = pairs.clusters or pairs.pairs, self.tested_unit
         if not pairs.moved:
             return f"every {unit} has the same value in both"
         if self.finding != "too_few":

@@ -30,7 +30,8 @@ class Pair(NamedTuple):
 class MetricSide(Struct, frozen=True):
     """One run's values of a metric.
 
-    Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others. Over the pairs: the
+    Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others, with ``unreadable`` for
+    records without any score. Over the pairs: the
     ``mean``, the mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and
     ``unjudged``. For nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
     """
@@ -189,7 +190,9 @@ class _Sums:
     def told(self, records: int) -> MetricSide:
         """Return this side of the comparison, for a number of ``records``."""
         mean, low, high = (one.mean() for one in (self.value, self._low, self._high))
-        return MetricSide(records, self._scored, dict(self._statuses), mean, low, high, self._asked, self._unjudged)
+        unreadable = records - self._scored - self._statuses.total()
+        statuses = {**self._statuses, **({"unreadable": unreadable} if unreadable else {})}
+        return MetricSide(records, self._scored, statuses, mean, low, high, self._asked, self._unjudged)
 
 
 def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:

@@ -143,9 +143,9 @@ def markdown(gate: CheckResult) -> bytes:
     ]  # fmt: skip
     for decision in gate.decisions:
         threshold = decision.threshold
-        told = "; ".join([decision.found, *decision.notes])
+        told = "; ".join(map(_plain, (decision.found, *decision.notes)))
         outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
-        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {required_said(threshold)} | {_plain(told)} |")
+        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {required_said(threshold)} | {told} |")
     for found in behind(gate):
         lines += ["", f"### {_plain(worst_said(found.decision))}", ""]
         lines += [f"The same records as for {_plain(found.as_for)}."] if found.as_for else []

@@ -31,11 +31,11 @@ _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No significant difference",
-    "too_few": "Too few records changed ({needed})",
+    "too_few": "Too few {units} changed ({needed})",
     "same": "Unchanged (no test possible)",
     "nothing": "No value in both runs (no test possible)",
 }
-"""Text for each finding; ``label`` is the label of the second run."""
+"""Text for each finding; ``label`` is the label of the second run, ``units`` are what the test counts."""
 IDS: Final = 3
 """Maximum number of ids listed for records that only one run has."""
 GROUPS: Final = 20
@@ -113,7 +113,7 @@ def findings(found: Comparison, only: Finding | None = None) -> list[str]:
     titles: dict[str, list[Compared]] = {}
     metrics = [one for one in found.metrics if only in (None, one.finding)]
     for one in sorted(metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
-        title = _FOUND[one.finding].format(label=found.second.label, needed=one.needed)
+        title = _FOUND[one.finding].format(label=found.second.label, needed=one.needed, units=f"{one.tested_unit}s")
         titles.setdefault(f"{title}{one.aside}", []).append(one)
     lines = []
     for title, ones in titles.items():
@@ -157,9 +157,9 @@ def in_the_way(found: Comparison) -> list[str]:
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
         unjudged = [
-            f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged in {side.label}{_range(half, one)}"
+            f"{_unjudged(half)} in {side.label}{_range(half, one)}"
             for side, half in halves
-            if half.unjudged
+            if half.unjudged or half.low != half.high
         ]
         lines += [f"{one.metric}: {', '.join(unjudged)}."] if unjudged else []
     if found.groups is not None and found.groups < GROUPS:
@@ -169,6 +169,11 @@ def in_the_way(found: Comparison) -> list[str]:
     if found.ungrouped:
         lines.append(f"{plural(found.ungrouped, 'record')} without {flat(found.by)}; each counts as its own group.")
     return lines
+
+
+def _unjudged(half: MetricSide) -> str:
+    """Return how many units have no verdict, or that units are missing altogether, so that nothing was asked."""
+    return f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged" if half.unjudged else "units missing"
 
 
 def _range(half: MetricSide, one: Compared) -> str:
@@ -203,7 +208,8 @@ def left_out(found: Comparison) -> list[str]:
 
 def _lacking(one: Compared, found: Comparison) -> str:
     """Return ``1 of 22 records has no score in run 1 (empty)``; empty if every record has one."""
-    if one.first.statuses == one.second.statuses and one.first.statuses:
+    pairs = one.paired.pairs if one.paired else 0
+    if one.first.statuses == one.second.statuses and one.first.scored == pairs < found.shared:  # of the same records
         return _have_no(found.shared, one.first, "either run")
     halves = ((found.first.label, one.first), (found.second.label, one.second))
     return "; ".join(_have_no(half.records, half, run) for run, half in halves if half.records > half.scored)

@@ -113,7 +113,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
     told = []
     for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
         if metric.finding == "too_few":
-            one["said"] = "too few records changed"  # a note says how many are needed
+            one["said"] = f"too few {metric.tested_unit}s changed"  # a note says how many are needed
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
