@@ -101,6 +101,26 @@ def test_a_status_filters(page: Chromium, shown: Shown) -> None:
     assert set(places(page)) == empty
 
 
+def test_every_count_on_the_first_screen_leads_to_as_many_records(page: Chromium, shown: Shown) -> None:
+    """Those that a card or a bin of its distribution counts, of its own metric; a cause is among the others."""
+    for where in (".coverage", ".causes"):
+        links = page.all(f"{where} a.figure", "getAttribute('href')")
+        for address, said in zip(links, page.all(f"{where} a.figure"), strict=True):
+            page.open(f"{shown.address}{address}")
+            number = int(said.replace("\u00a0", " ").split()[0])
+            assert number == len(places(page)) if where == ".coverage" else number <= len(places(page)), address
+            status, metric = (page.evaluate(f"new URLSearchParams(location.hash.slice(1)).get('{key}')")
+                              for key in ("status", "judged"))  # fmt: skip
+            of = {row.position for row in shown.run.scores if (row.status, row.metric) == (status, metric)}
+            assert set(places(page)) == of, address
+            page.open(shown.address)
+    for place in range(len(page.all(".card:first-child .bin"))):
+        title = page.all(".card:first-child .bin title")[place]
+        page.evaluate(f"document.querySelectorAll('.card:first-child .bin')[{place}].dispatchEvent(new Event('click'))")
+        page.until("location.hash.includes('in=grounding')")
+        page.until(f"document.querySelectorAll('{ROWS}').length === {title.split()[1].split()[0]}")
+
+
 def test_scores_filter_by_form_and_by_box(page: Chromium, shown: Shown) -> None:
     """The fields keep what lies between two values; a box in the scatter does so for two metrics."""
     assert page.evaluate("[...document.querySelectorAll('.range input')].map((one) => one.value)") == ["", ""]
@@ -130,7 +150,7 @@ def test_groups_stand_worst_first_and_filter(page: Chromium, shown: Shown) -> No
     names = page.all(".rows .name bdi")
     kinds = {result["position"]: result["meta"]["topic"] for result in shown.run.results()}
     assert sorted(names) == sorted(set(kinds.values()))
-    assert page.text("#hurts") == ("Lowest groups and metrics" if page.all(".rows .below") else "Groups and metrics")
+    assert page.text("#hurts") == ("Weak groups and metrics" if page.all(".rows .weak") else "Groups and metrics")
     means = [float(text.split("%")[0]) for text in page.all(".rows li a > .number:not(.size)")]
     assert means == sorted(means)
     page.click(".rows li a")

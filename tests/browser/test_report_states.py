@@ -252,6 +252,18 @@ def test_a_value_that_is_best_at_0_has_the_colour_of_what_it_means(opened: Opene
     page.until("document.querySelector('.shown').textContent.includes('highest first')")
 
 
+def test_groups_of_a_value_that_is_best_at_0_stand_worst_first(opened: Opened, tmp_path: Path) -> None:
+    """The marked group is the one with the higher mean; each column filters by the verdict that its metric holds."""
+    rows = [record(n, topic="xy"[n < 6], response="Two years." if n < 6 else "Red.") for n in range(12)]
+    page = opened(rows, "abstention", "embedded")
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#of=abstention.answered_unsupported")
+    assert page.all(".rows .name bdi") == ["x", "y"]
+    assert page.all(".rows .weak .name") == ["x"]
+    assert "an interval entirely above it" in page.text(".groups .note")
+    page.open(f"{(tmp_path / 'report.html').as_uri()}#verdict=yes&judged=abstention.answered_unsupported")
+    assert len(page.all(".lines tbody tr")) == 12
+
+
 def test_what_few_records_have_comes_last(opened: Opened, tmp_path: Path) -> None:
     """A metric of one record in three is no first card; a record that lacks its field says so among the scores only."""
     source = [record(1, reference="Two years."), record(2), record(3)]
@@ -307,4 +319,4 @@ def test_the_group_of_the_first_sentence_is_the_one_that_is_drawn(opened: Opened
     page = opened(rows, "grounding", "embedded")
     assert "Lowest topic: x" in page.text(".sentence")
     assert page.evaluate("document.querySelector('.groups select').value") == "topic"
-    assert page.all(".rows .below .name") == ["x"]
+    assert page.all(".rows .weak .name") == ["x"]

@@ -108,9 +108,14 @@ def test_a_run_tells_what_is_missing(weigh: Any) -> None:
     assert "aria-hidden" not in dict(page.attributes)
 
 
-def test_a_run_tells_what_its_means_could_be(weigh: Any) -> None:
+def test_a_run_tells_what_its_means_could_be(weigh: Any, tmp_path: Path) -> None:
     page = read(weigh({"claims": ["A.", "B."], "support": ["yes", None]})._repr_html_())
     assert "mean scored could be grounding 100% 1 of 1 50–100" in page.text
+    rows = [{"id": name, "response": f"{name}.", "contexts": ["One."]} for name in ("One", "Two")]
+    judge = ScriptedJudge(lambda q: Failed("cut off") if q.task == "claims" and "Two." in str(q)
+                          else ["It is one."] if q.task == "claims" else ["yes"])  # fmt: skip
+    lost = evaluate(rows, "grounding", judge, store=tmp_path / "store.db")
+    assert "grounding 100% 1 of 2 50–100" in read(lost._repr_html_()).text, "also where no unit could be asked about"
 
 
 def test_a_record_shows_what_falls_short_and_why(weigh: Any) -> None:

@@ -76,12 +76,16 @@ class Headline:
 
 
 class Cause(Struct, frozen=True):
-    """A reason why scores have no value or are based on only some of their units."""
+    """A reason why scores have no value or are based on only some of their units.
+
+    ``metrics`` are for people; ``of`` is the name of one of these scores, empty for unreadable records.
+    """
 
     count: int
     status: str
     reason: str
     metrics: tuple[str, ...]
+    of: str
 
     @property
     def lacking(self) -> str:
@@ -207,7 +211,11 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
         groups[summary["set_aside"], "unreadable", ""] = [ALL]
     everything = len(summary["metrics"])
     return [
-        Cause(*key, (ALL,) if len(names) == everything and everything > 1 else tuple(folded(names)))
+        Cause(
+            *key,
+            (ALL,) if len(names) == everything and everything > 1 else tuple(folded(names)),
+            names[0] if key[1] != "unreadable" else "",
+        )
         for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
     ]
 

@@ -17,7 +17,7 @@ from ragstone.analysis.run import Run, main_scores, unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in, pieces
-from ragstone.render.facts import RunFacts, cost_said
+from ragstone.render.facts import RunFacts, cost_said, possible_mean
 from ragstone.render.text import between, clean, flat, percent, plural, short_id, shorten
 from ragstone.render.wording import ORDER, in_words, kind_of, place, why, word
 
@@ -108,7 +108,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
             _right(_between(entry["interval"], entry["scored"])) if entry["interval"] else "",
             _bar(entry["mean"]),
             _right(f"{entry['scored']:,} of {entry['total']:,}"),
-            _right(_between((entry["low"], entry["high"]), entry["scored"])) if entry["units"]["unjudged"] else "",
+            _right(ends) if (ends := possible_mean(entry)) else "",
         )
         for name, entry in entries.items()
     ]

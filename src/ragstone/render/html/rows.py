@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from ragstone.analysis.verdicts import with_verdicts
+from ragstone.metrics import of_score
 from ragstone.render.wording import ORDER, kind_of
 
 STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
@@ -62,10 +64,17 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
             )
             for score in result["scores"]
         },
-        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(score["verdicts"]))},
+        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(_verdicts(result, score)))},
         fields=dict(fields_of(result.get("meta", {}))),
         set_aside="set_aside" in result,
     )
+
+
+def _verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return a score's verdicts, also those that another score holds, unless one score stands for all of a table."""
+    if not score.get("verdicts_in") or of_score(score["metric"]).table:
+        return score["verdicts"]  # type: ignore[no-any-return]
+    return with_verdicts(result, score)["verdicts"]
 
 
 def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:

@@ -36,6 +36,7 @@ function groupsBody(all, open) {
   const whole = first.metrics.find((metric) => metric.name === now.of);
   const { groups, alone } = groupsKept(now.by, now.of);
   const shown = all ? groups : groups.slice(0, SHOWN);
+  const side = bestAtZero(now.of) ? 'above' : 'below';
   return [
     el(
       'div.choices',
@@ -58,8 +59,8 @@ function groupsBody(all, open) {
     el(
       'p.note',
       'Means with 95% intervals; the line is the overall mean.',
-      shown.some((group) => group.below)
-        ? ` Marked groups have ${FEWEST} records or more and an interval entirely below it.`
+      shown.some((group) => group.weak)
+        ? ` Marked groups have ${FEWEST} records or more and an interval entirely ${side} it.`
         : null,
       alone
         ? ` Left out: ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group or without a value.`
@@ -85,7 +86,7 @@ function metricChoice(label, chosen, then) {
 const groupsKept = remembering(groupsOf);
 
 /**
- * The groups of a field, lowest mean first, and the number of records in no group.
+ * The groups of a field, worst mean first, and the number of records in no group.
  * @param {string} field
  * @param {string} metric
  */
@@ -103,13 +104,15 @@ function groupsOf(field, metric) {
   const mean = first.metrics.find((one) => one.name === metric)?.mean ?? 0;
   for (const [name, of] of values) if (of.length < 2 && values.delete(name)) alone++;
   const spread = spreadOf(column.filter((value) => typeof value === 'number'));
+  const turn = bestAtZero(metric) ? -1 : 1;
   const groups = [...values].map(([name, of]) => {
     const found = meanInterval(of);
     // As in the headline sentence, a group without an interval of its own gets one from the spread of all records.
-    const high = found.known ? found.high : found.mean + (1.959964 * spread) / Math.sqrt(of.length);
-    return { name, ...found, below: of.length >= FEWEST && high < mean };
+    const half = (1.959964 * spread) / Math.sqrt(of.length);
+    const [low, high] = found.known ? [found.low, found.high] : [found.mean - half, found.mean + half];
+    return { name, ...found, weak: of.length >= FEWEST && (turn > 0 ? high < mean : low > mean) };
   });
-  return { groups: groups.sort((a, b) => a.mean - b.mean || b.count - a.count), alone };
+  return { groups: groups.sort((a, b) => turn * (a.mean - b.mean) || b.count - a.count), alone };
 }
 
 /** @param {any} group @param {any} whole */
@@ -119,7 +122,7 @@ function groupRow(group, whole) {
   const interval = group.known ? ` (${between(group.low, group.high, group.count)})` : '';
   return el(
     'li',
-    { class: group.below ? 'below' : null },
+    { class: group.weak ? 'weak' : null },
     el(
       'a',
       { href: address(to), 'aria-current': chosen ? 'true' : null },

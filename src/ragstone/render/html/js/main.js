@@ -41,7 +41,7 @@ function whereItHurts() {
   if (!scored.length) return null;
   const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
   const several = scored.length > 1;
-  const title = `${groups.some((group) => group.below) ? 'Lowest groups' : 'Groups'}${several ? ' and metrics' : ''}`;
+  const title = `${groups.some((group) => group.weak) ? 'Weak groups' : 'Groups'}${several ? ' and metrics' : ''}`;
   const body = several
     ? el('div.pair', first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()])
     : [groupsView(), el('p.note.screen', 'Only one metric has values; a plot of metrics needs two.')];

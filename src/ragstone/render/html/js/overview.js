@@ -101,7 +101,7 @@ function card(metric) {
     el('p.mean', figure(worstFirst(metric.name), percent(metric.mean, units)), ' ', interval),
     strip(metric, (bin) => {
       go(
-        filterOf({ sort: metric.name, ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.001] } }),
+        filterOf({ sort: metric.name, ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.0001] } }),
       );
       showRecords();
     }),
@@ -126,7 +126,8 @@ function coverage(metric) {
   const statuses = [...Object.entries(metric.statuses), ['set_aside', first.set_aside]];
   for (const [status, number] of statuses) {
     if (status === 'scored' || !number) continue;
-    parts.push(figure({ status }, `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`));
+    const judged = status === 'set_aside' ? '' : metric.name;
+    parts.push(figure({ status, judged }, `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`));
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
     parts.push(`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`);
@@ -270,7 +271,7 @@ function missingBlock() {
     .map((cause) =>
       el(
         'li',
-        figure({ status: cause.status }, plural(cause.count, 'record'), 'number'),
+        figure({ status: cause.status, judged: cause.of }, plural(cause.count, 'record'), 'number'),
         el(
           'span',
           el('b', STATUS[cause.status] || cause.status),

@@ -29,7 +29,10 @@ function drawRecords() {
   if (!recordsBox.querySelector('.filters')) chosen.before(filterBar());
   for (const [name, value] of Object.entries({ status: now.status, verdict: now.verdict, of: now.judged })) {
     const select = /** @type {HTMLSelectElement | null} */ (recordsBox.querySelector(`#choose-${name}`));
-    if (select) select.value = value;
+    if (!select) continue;
+    if (![...select.options].some((option) => option.value === value))
+      select.append(el('option', { value }, named(value)));
+    select.value = value;
   }
   refill(chosen, chips());
   drawLines();
@@ -185,12 +188,16 @@ function chips() {
     delete ranges[metric];
     told.push([`${spoken(metric)} ${between(low, high)}%`, { ranges }]);
   }
-  if (now.verdict || now.judged)
+  if (now.verdict || (now.judged && !now.status))
     told.push([
       [VERDICTS[now.verdict] || 'judged', now.judged ? ` in ${spoken(now.judged)}` : ''].join(''),
       { verdict: '', judged: '' },
     ]);
-  if (now.status) told.push([STATUS[now.status] || now.status, { status: '' }]);
+  if (now.status)
+    told.push([
+      [STATUS[now.status] || now.status, now.judged ? ` in ${spoken(now.judged)}` : ''].join(''),
+      { status: '', ...(now.verdict ? {} : { judged: '' }) },
+    ]);
   if (now.q) told.push([el('span', '\u201c', foreign(now.q), '\u201d'), { q: '' }]);
   if (!told.length) return null;
   return el(

@@ -6,7 +6,7 @@
  * @property {string} status the status of any score, or set_aside
  * @property {string} field a field and its @property {string} value: records of one group
  * @property {string} below a metric whose value is below 1
- * @property {string} verdict a kind of verdict, or apart @property {string} judged the metric of the verdict
+ * @property {string} verdict a kind of verdict, or apart @property {string} judged the metric of the verdict or status
  * @property {Record<string, [number, number]>} ranges metric to lowest and highest value
  * @property {string} sort a metric, position or id @property {boolean} down highest first
  * @property {number} page from 1

@@ -204,7 +204,7 @@ function testsOf(state) {
   if (state.status === 'set_aside') tests.push((line) => table.setAside.has(line));
   else if (state.status) {
     const code = first.statuses.indexOf(state.status);
-    const columns = Object.values(table.statuses);
+    const columns = state.judged ? [table.statuses[state.judged] || []] : Object.values(table.statuses);
     tests.push((line) => columns.some((column) => column[line] === code));
   }
   if (state.field) {
@@ -219,7 +219,7 @@ function testsOf(state) {
     const column = table.values[metric] || [];
     tests.push((line) => inside(column[line], low, high));
   }
-  if (state.verdict || state.judged) {
+  if (state.verdict || (state.judged && !state.status)) {
     const bits = state.verdict ? 1 << KINDS.indexOf(state.verdict) : ~0;
     const columns = state.judged ? [table.verdicts[state.judged] || []] : Object.values(table.verdicts);
     tests.push((line) => columns.some((column) => column[line] & bits));
@@ -231,9 +231,12 @@ function testsOf(state) {
   return tests;
 }
 
-/** @param {number | null | undefined} value @param {number} low @param {number} high */
+/**
+ * Whether a value is in a range; both have four decimals.
+ * @param {number | null | undefined} value @param {number} low @param {number} high
+ */
 function inside(value, low, high) {
-  return typeof value === 'number' && value >= low - 1e-4 && value <= high + 1e-4;
+  return typeof value === 'number' && value > low - 5e-5 && value < high + 5e-5;
 }
 
 /** The words of a search. @param {State} state */
