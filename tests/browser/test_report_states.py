@@ -220,6 +220,16 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
         assert f"ragstone view {shown.run.id} --store {shown.run.store.path}" in told
 
 
+def test_no_mean_of_a_group_is_of_the_lowest_records_alone(
+    browser: Chromium, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.render.html.build.MOST_ROWS", 9)
+    browser.open(write_report(shown.run, tmp_path / "many.html").as_uri())
+    browser.until("document.querySelectorAll('.lines tbody tr').length === 9")
+    assert browser.all(".groups .rows") == []
+    assert "Means by group need all records" in browser.text(".groups")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_long_id_is_a_short_heading(opened: Opened, width: int) -> None:
     """Two lines of it, with all of it on pointing, in what is copied, and behind a button, which a short one lacks."""

@@ -33,6 +33,13 @@ function groupsBody(all, open) {
     const read = first.live ? table.whole.read : table.position.length;
     return el('p.empty', `Reading\u2026 ${count(read)} of ${count(first.records)}`);
   }
+  if (!wholeTable())
+    return el(
+      'p.empty',
+      'Means by group need all records; this file has only the lowest-scoring. To see them: ',
+      el('code', command(`ragstone view ${first.run}`, first.store)),
+      '.',
+    );
   const whole = first.metrics.find((metric) => metric.name === now.of);
   const { groups, alone } = groupsKept(now.by, now.of);
   const shown = all ? groups : groups.slice(0, SHOWN);
@@ -70,6 +77,11 @@ function groupsBody(all, open) {
       ? el('button', { class: 'quiet', on: { click: open } }, `Show all ${count(groups.length)} groups`)
       : null,
   ];
+}
+
+/** Whether the table has all records, not only the lowest. */
+function wholeTable() {
+  return table.position.length >= first.records;
 }
 
 /** @param {string} label @param {string} chosen @param {(value: string) => void} then */

@@ -39,7 +39,7 @@ function drawOverview() {
  */
 function whereItHurts() {
   if (!scored.length) return null;
-  const { groups } = first.fields.length && fieldsThere() ? groupsKept(now.by, now.of) : { groups: [] };
+  const { groups } = first.fields.length && fieldsThere() && wholeTable() ? groupsKept(now.by, now.of) : { groups: [] };
   const several = scored.length > 1;
   const title = `${groups.some((group) => group.weak) ? 'Weak groups' : 'Groups'}${several ? ' and metrics' : ''}`;
   const body = several
