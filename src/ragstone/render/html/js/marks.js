@@ -207,9 +207,9 @@ function tablesIn(text) {
     while (lines[last + 1]?.line.includes('|')) last++;
     const rows = [lines[number - 1], ...lines.slice(number + 1, last + 1)].map(({ line, start }) => {
       const from = /^\s*\|?/.exec(line)?.[0].length ?? 0;
-      return [...line.slice(from).matchAll(/(?:\\\||[^|])+/g)]
-        .map((cell) => ({ start: start + from + cell.index, end: start + from + cell.index + cell[0].length }))
-        .filter((cell, place, all) => place < all.length - 1 || text.slice(cell.start, cell.end).trim());
+      return [...line.slice(from).trimEnd().matchAll(/((?:\\\||[^|])*)(?:\||$)/g)]
+        .map((cell) => ({ start: start + from + cell.index, end: start + from + cell.index + cell[1].length }))
+        .slice(0, -1); // the pattern also matches the end of the line
     });
     let { start } = lines[number - 1],
       { end } = lines[last];
