@@ -187,6 +187,37 @@ def test_a_call_that_is_refused_for_good_is_a_failure_and_no_endless_wave(given:
     assert server.seen[400] == 0, "what a batch refused is not sent again"
 
 
+def test_unreadable_replies_are_asked_again_once(given: Any) -> None:
+    """The reply of a batch replaces a stored one that could not be read, so the call is not sent for ever."""
+    server, options, _ = given
+    server.configure(answer=lambda request: "I would rather not." if "Kettle 5" in str(request) else None)
+    ragstone.evaluate(ROWS, **options)
+    server.configure(answer=None)
+    server.reset()
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", only_failed=True, **options)
+    assert {score["status"] for row in run.results() for score in row["scores"]} <= {"scored", "empty"}
+    assert server.count == len(server.unique) == run.summary()["bill"]["paid"]["calls"]
+
+
+@pytest.mark.parametrize("swap", [1, -1])
+def test_a_reply_counts_more_than_an_error_for_the_same_call(given: Any, monkeypatch: Any, swap: int) -> None:
+    """In either order; lines of other calls are ignored."""
+    _, options, live = given
+    for kind in (OpenAIBackend, MessagesBackend):
+        results = kind.results
+
+        async def twice(backend: Any, state: Any, results: Any = results) -> Any:
+            lines = [json.loads(line) for line in await results(backend, state)]
+            error = {"type": "invalid_request_error", "message": "no"}
+            bad = {"result": {"type": "errored", "error": error}, "response": {"status_code": 400}, "error": error}
+            extra = [{**line, **bad} for line in lines] + [{**lines[0], "custom_id": "unknown"}]
+            return [json.dumps(line).encode() for line in [*lines, *extra][::swap]]
+
+        monkeypatch.setattr(kind, "results", twice)
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    assert scores(run) == scores(ragstone.evaluate(ROWS, **live))
+
+
 def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -> None:
     """By number; a budget in dollars holds the worst case at the price of a batch."""
     _, options, _ = given

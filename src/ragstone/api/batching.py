@@ -248,7 +248,8 @@ def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tu
 
 def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[str, Reply | BackendError]]) -> int:
     """Store the results of batches and close the batches; return the number of results for known calls."""
-    results = {key: found for key, found in read if isinstance(found, Reply) or not found.retryable}
+    told = sorted(read, key=lambda one: isinstance(one[1], Reply))  # a reply counts, whatever else came for its call
+    results = {key: found for key, found in told if isinstance(found, Reply) or not found.retryable}
     known = 0
     for row in rows:
         calls = {call.key.hex(): call for call in store.calls_of(row.id)}

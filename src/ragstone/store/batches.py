@@ -110,9 +110,13 @@ class BatchStore(Store):
         return dict(self._rows("SELECT key, failed FROM batch_calls WHERE failed IS NOT NULL"))
 
     def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, str]) -> None:
-        """Store the results of a batch and close it; its other calls are missing again."""
+        """Store the results of a batch and close it; its other calls are missing again.
+
+        A reply replaces one from before the batch was made: that could not be used, or the call would not be in it.
+        """
+        ((made,),) = self._rows("SELECT made FROM batches WHERE id = ?", (batch,))
         self.begin()
-        self.insert(list(replies), [])
+        self.insert(list(replies), [], since=lambda _: made)
         self._write_many(
             "UPDATE batch_calls SET failed = ? WHERE batch = ? AND key = ?",
             [(reason, batch, key) for key, reason in failed.items()],
