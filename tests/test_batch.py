@@ -199,6 +199,17 @@ def test_unreadable_replies_are_asked_again_once(given: Any) -> None:
     assert server.count == len(server.unique) == run.summary()["bill"]["paid"]["calls"]
 
 
+def test_pruning_keeps_what_earlier_waves_paid_for(given: Any) -> None:
+    server, options, _ = given
+    for _ in range(2):
+        with pytest.raises(BatchPending):
+            ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    assert api.cache_info(options["store"]).as_json()["unused"] == 0
+    assert api.prune_cache(api.Prune(unused=True), options["store"]).calls == 0
+    ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    assert server.count == len(server.unique)
+
+
 @pytest.mark.parametrize("swap", [1, -1])
 def test_a_reply_counts_more_than_an_error_for_the_same_call(given: Any, monkeypatch: Any, swap: int) -> None:
     """In either order; lines of other calls are ignored."""

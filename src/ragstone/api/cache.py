@@ -1,7 +1,7 @@
 """Count, prune and clear the stored calls.
 
-A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run count as used, too: the
-same command needs them again. A dry run only counts.
+A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run and calls in its batches
+count as used, too: the same command needs them again. A dry run only counts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +18,12 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragstone.api.stored import open_store
+from ragstone.api.stored import existing_store
 from ragstone.config import resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
 from ragstone.options import RunOptions
+from ragstone.store.batches import BatchStore
 from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -109,7 +110,7 @@ class Prune(Struct, frozen=True):
 
 def cache_info(store: Path | str | None = None) -> CacheInfo:
     """Count the stored calls; ConfigError if there is no store."""
-    with contextlib.closing(open_store(store)) as opened:
+    with BatchStore(existing_store(store), renew=False) as opened:
         runs = opened.runs()
         _mark_used(opened, runs)
         unused = CallFilter(before=_unfinished_since(runs), unused=True)
@@ -127,7 +128,7 @@ def prune_cache(
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
         raise ConfigError("nothing selected to delete; give --older-than, --unused, --judge or --keep-runs")
-    with contextlib.closing(open_store(store)) as opened:
+    with BatchStore(existing_store(store), renew=False) as opened:
         runs = opened.runs()
         every = 0 if wanted.runs else len(runs)
         leaving = runs[: max(0, len(runs) - (every if wanted.keep_runs is None else wanted.keep_runs))]
@@ -179,7 +180,7 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     raise InputError(f"no stored calls by a judge '{name}'; judges are {', '.join(known) or 'none'}")
 
 
-def _mark_used(store: Store, runs: Sequence[RunRow]) -> None:
+def _mark_used(store: BatchStore, runs: Sequence[RunRow]) -> None:
     keys = (
         bytes.fromhex(call["key"])
         for row in runs
@@ -187,7 +188,8 @@ def _mark_used(store: Store, runs: Sequence[RunRow]) -> None:
         for call in orjson.loads(result.document).get("calls", ())
     )
     store.mark_used(())
-    while batch := list(islice(keys, _BATCH)):
+    every = chain(keys, store.batched_calls())
+    while batch := list(islice(every, _BATCH)):
         store.mark_used(batch)
 
 

@@ -105,6 +105,10 @@ class BatchStore(Store):
         query = "SELECT key, task, maker, units, repeat, request FROM batch_calls WHERE batch = ? ORDER BY rowid"
         return (BatchCall(*row)._replace(request=self._unpacked(row[5])) for row in self._rows(query, (batch,)))
 
+    def batched_calls(self) -> Iterator[bytes]:
+        """Return the keys of all calls in the batches of unfinished runs, with or without a reply."""
+        return (key for (key,) in self._rows("SELECT key FROM batch_calls"))
+
     def failed_calls(self) -> dict[bytes, str]:
         """Return the keys of calls that a provider refused permanently, each with the reason."""
         return dict(self._rows("SELECT key, failed FROM batch_calls WHERE failed IS NOT NULL"))
