@@ -130,6 +130,24 @@ def test_a_budget_is_of_all_combinations_together(judged: FakeServer) -> None:
     assert tune(judged).bill["calls"] == 2 * COUNT - 1
 
 
+def test_a_budget_counts_what_earlier_combinations_may_have_used(judged: FakeServer) -> None:
+    """Without usage, a call counts with its worst case; requests that an endpoint rejects do not count."""
+    judged.configure(usage=False, rate_429=1.0, retry_after=0.01)
+    options = RunOptions(max_cost=9, max_tokens=10**6)
+    made = tuner("labels.jsonl", "records.jsonl", ["good"], styles=["legacy"], formats=["json"], options=options)
+    made.ask(made.combinations[0])
+    assert made.charged.calls == COUNT
+    limits: list[dict[str, Any]] = [
+        {"max_tokens": int(made.charged.tokens) + 1}, {"max_cost": made.charged.dollars + 1e-9},
+    ]  # fmt: skip
+    for number, limit in enumerate(limits):
+        judged.reset()
+        with pytest.raises(BudgetReached, match="what was left after 1 of 2 combinations"):
+            tune(judged, styles=["legacy"], store=f"{number}.db", **limit)
+        assert judged.count == COUNT
+    assert tune(judged, styles=["legacy"], store="new.db", max_calls=2 * COUNT).units == 3 * COUNT
+
+
 def test_the_winner_is_written_and_nothing_else_changes(judged: FakeServer) -> None:
     """Its table gets the prompt, its step the name; a second time there is nothing to add, and another is refused."""
     file = Path("ragstone.toml")

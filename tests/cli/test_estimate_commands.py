@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import WIDTHS, pasted, ragstone, refused, row, write
 
+from ragstone.engine.settings import Amount
 from ragstone.engine.tally import Tally
 from ragstone.judges.base import Usage
 from ragstone.render.watch import Watch
@@ -205,7 +206,7 @@ def test_money_is_shown_against_the_budget_or_the_estimate() -> None:
     assert "$0.50 of about $2.00" in watch.counts()
     tally.budget = 2.5
     assert "$0.50 of at most $2.50" in watch.counts()
-    tally.most_calls, tally.most_tokens, tally.charged = 500, 10_000, 7
+    tally.most_calls, tally.most_tokens, tally.charged = 500, 10_000, Amount(calls=7)
     assert "7 of at most 500 calls" in watch.counts()
     assert "10 in, 10 out of at most 10.0k tokens" in watch.counts()
 

@@ -299,7 +299,7 @@ def test_a_budget_says_what_it_holds_back() -> None:
         assert budget.limit() == ""
         assert [budget.room(begun) for begun in (0, 1, 2)] == [True, True, False]
         assert budget.limit() == "budget: only a few records at a time"
-        assert (tally.charged, tally.most_calls) == (1, 2)
+        assert (tally.charged.calls, tally.most_calls) == (1, 2)
 
     asyncio.run(held())
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from ragstone.analysis.gold_join import join
 from ragstone.analysis.run import Run
@@ -34,6 +34,8 @@ from ragstone.api.estimating import forecast
 from ragstone.api.plan import check_overrides, open_source
 from ragstone.api.running import run
 from ragstone.config import Judging, Step, as_list, file_settings, objects, resolve
+from ragstone.engine.settings import Amount
+from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, ConfigError, InputError, TemplateError
 from ragstone.forecast.figures import Sum
 from ragstone.forecast.summary import Estimate
@@ -60,7 +62,7 @@ class Tuner(Struct):
 
     ``records`` are the records with a usable label, ``rows`` these labels. ``left_out`` has the combinations that
     cannot be tried, with the reason. ``options`` apply to the run of every combination. ``notes`` name unused labels
-    and records.
+    and records. ``charged`` is what the finished combinations have used, or may have used, of the budget.
     """
 
     labels: str
@@ -78,6 +80,7 @@ class Tuner(Struct):
     notes: list[str]
     estimates: list[Estimate] = field(default_factory=list)
     bills: list[Mapping[str, Any]] = field(default_factory=list)
+    charged: Amount = field(default_factory=Amount)
     _answers: list[_Answers] = field(default_factory=list)
 
     @property
@@ -103,12 +106,9 @@ class Tuner(Struct):
 
     def _left(self) -> dict[str, Any]:
         limits = resolve(self.options).engine.limits
-        spent = _bill(self.bills)
-        left = {
-            "max_cost": None if limits.cost is None else max(0.0, limits.cost - (spent["dollars"] or 0.0)),
-            "max_calls": None if limits.calls is None else max(0, limits.calls - spent["calls"]),
-            "max_tokens": None if limits.tokens is None else max(0, limits.tokens - spent["tokens"]),
-        }
+        names = ("max_cost", "max_calls", "max_tokens")
+        every = zip(names, astuple(limits), self.charged, strict=True)
+        left = {name: None if most is None else max(0, type(most)(most - spent)) for name, most, spent in every}
         return left if self.bills else {}
 
     def forecast(self) -> dict[str, Any] | None:
@@ -120,8 +120,15 @@ class Tuner(Struct):
 
     def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
         """Run one combination and keep its verdicts on the labelled units."""
+        tallies: list[Tally] = []
+
+        def started(progress: Progress) -> None:
+            tallies.append(progress.tally)
+            if on_start is not None:
+                on_start(progress)
+
         try:
-            finished = run(list(self.records), replace(self.options_of(combination), on_start=on_start))
+            finished = run(list(self.records), replace(self.options_of(combination), on_start=started))
         except BudgetReached as error:
             left = (
                 f" (what was left after {len(self.bills)} of {len(self.combinations)} combinations)"
@@ -131,6 +138,7 @@ class Tuner(Struct):
             raise BudgetReached(f"{error}{left}", hint=error.hint, run=error.run) from error
         with closing(finished.store):
             self.bills.append(finished.summary()["bill"])
+            self.charged = sum((tally.charged for tally in tallies), self.charged)
             self._answers.append(_answers(finished, combination, self.rows, self.metric))
 
     def result(self) -> Tuning:

@@ -149,7 +149,7 @@ class Budget:
         self._spent += taken
         if (account := _ACCOUNT.get()) is not None:
             account.used += taken
-        self._tally.charged = int(self._spent.calls)
+        self._tally.charged = self._spent
         self._wake()
 
     def borrow(self) -> None:

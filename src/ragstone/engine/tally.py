@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 from msgspec.structs import astuple
 
+from ragstone.engine.settings import Amount
 from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
 from ragstone.stats.means import rounded
@@ -65,8 +66,8 @@ class Tally(Struct):
     ``paid`` is everything charged; ``unusable`` the part of it that was wasted: charged attempts that had to be
     retried, and replies that could not be read. ``lost`` attempts got no complete reply and may have cost up to
     ``lost_dollars`` (None: unknown). ``budget`` (in dollars), ``most_calls`` and ``most_tokens`` are the limits of the
-    run, if any; ``charged`` calls count towards ``most_calls``. ``expected`` is the estimated cost. ``limit`` briefly
-    describes what currently holds the run back; empty if nothing does.
+    run, if any, and ``charged`` is what counts towards them, including what may have been charged. ``expected`` is the
+    estimated cost. ``limit`` briefly describes what currently holds the run back; empty if nothing does.
     """
 
     records: int = 0
@@ -87,7 +88,7 @@ class Tally(Struct):
     budget: float | None = None
     most_calls: int | None = None
     most_tokens: int | None = None
-    charged: int = 0
+    charged: Amount = field(default_factory=Amount)
     expected: float | None = None
     by_step: dict[tuple[str, str], Spent] = field(default_factory=dict)
     retry_causes: Counter[str] = field(default_factory=Counter)
@@ -192,7 +193,7 @@ def _sum(values: Sequence[Any]) -> Any:
     if isinstance(first, dict):
         names = dict.fromkeys(name for value in values for name in value)
         return type(first)({name: _sum([value[name] for value in values if name in value]) for name in names})
-    return sum(values)
+    return sum(values[1:], first)
 
 
 def cause_of(error: BackendError) -> str:

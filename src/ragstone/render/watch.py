@@ -48,7 +48,7 @@ class Watch(Struct):
         tally = self.tally
         speed, _ = self.look()
         of_calls = tally.most_calls is not None
-        parts = [f"{number(tally.charged)} of at most {number(tally.most_calls or 0)} calls" if of_calls
+        parts = [f"{number(int(tally.charged.calls))} of at most {number(tally.most_calls or 0)} calls" if of_calls
                  else f"{number(tally.answered)} calls"]  # fmt: skip
         rest = {"replayed": tally.replayed, "retried": tally.retried, "failed": tally.failed}
         parts += [f"{number(count)} {what}" for what, count in rest.items() if count]
