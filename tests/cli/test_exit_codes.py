@@ -181,6 +181,18 @@ def test_a_reader_that_goes_away_is_no_error(weighed: Path) -> None:
         assert process.returncode == 0, arguments
 
 
+@pytest.mark.parametrize(("words", "code"), [("check last --min grounding=1.0", 1), ("compare last nosuch", 2)])
+@pytest.mark.parametrize("form", ["", " --json"])
+def test_a_reader_that_goes_away_changes_no_exit_code(weighed: Path, words: str, form: str, code: int) -> None:
+    """A failed check must not pass because nobody reads what it says, as in ``check | head`` with pipefail."""
+    command = [*COMMAND, *f"{words}{form} --store".split(), str(weighed)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(command, stdout=writing, stderr=writing, env=ALONE) as process:
+        os.close(writing)
+    assert process.returncode == code
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_no_fault(weighed: Path, closed: str) -> None:

@@ -8,7 +8,6 @@ failed. 4: a budget was reached. 5: a batch is unfinished. 70: an internal error
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
@@ -110,7 +109,9 @@ class Commands(TyperGroup):
             say_error(error)
             raise typer.Exit(code_of(error)) from error
         except BrokenPipeError as error:
-            _discard_output()
+            from ragstone.render.terminal.screen import discard
+
+            discard(sys.stdout)
             raise typer.Exit(DONE) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
@@ -169,11 +170,3 @@ def say_fault() -> None:
     """Print the traceback of an unexpected exception, and ask for a report."""
     traceback.print_exc()
     say("error", "this is a bug in Ragstone, not in your input; please report it with the lines above")
-
-
-def _discard_output() -> None:
-    """Discard the rest of standard output, because its reader has gone."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the rest of the process

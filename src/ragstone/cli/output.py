@@ -48,8 +48,13 @@ def show_json(document: Any) -> None:
 
     data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain)
     stream = binary_output()
-    stream.write(data + b"\n")
-    stream.flush()
+    try:
+        stream.write(data + b"\n")
+        stream.flush()
+    except BrokenPipeError:  # the command goes on, for its exit code
+        from ragstone.render.terminal.screen import discard
+
+        discard(sys.stdout)
 
 
 def _plain(value: object) -> Any:

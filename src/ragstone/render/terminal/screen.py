@@ -12,7 +12,8 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Final, NoReturn, TypeAlias
+from contextlib import suppress
+from typing import IO, Final, TypeAlias
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -54,11 +55,18 @@ THEME: Final = Theme(
 
 
 class Screen(Console):
-    """A console whose output may be closed by the reader at any time."""
+    """A console whose output may be closed by the reader at any time; the command goes on, for its exit code."""
 
-    def on_broken_pipe(self) -> NoReturn:
-        """Raise BrokenPipeError so that the command ends quietly: the reader closed the output."""
-        raise BrokenPipeError
+    def on_broken_pipe(self) -> None:
+        """Print nothing more: the reader closed the output."""
+        self.quiet = True
+        discard(self.file)
+
+
+def discard(stream: IO[str]) -> None:
+    """Discard what is still written to a stream of this process, because its reader has gone."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - not a file
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
