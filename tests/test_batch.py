@@ -230,8 +230,8 @@ def test_a_reply_counts_more_than_an_error_for_the_same_call(given: Any, monkeyp
 
 
 def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -> None:
-    """By number; a budget in dollars holds the worst case at the price of a batch."""
-    _, options, _ = given
+    """By number; a budget in dollars holds the worst case at the price of a batch, and of replies without usage."""
+    server, options, _ = given
     monkeypatch.setattr(batching, "MOST", 5)
     with pytest.raises(BatchPending, match=r"4 batches submitted \(16 calls\)"):
         ragstone.evaluate(ROWS, batch=True, **options)
@@ -242,6 +242,10 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, max_cost=0.2, **options)
     with pytest.raises(BatchPending, match=r"\(3 calls\)"):
         ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
+    server.configure(usage=False)
+    most = {**options, "max_tokens": 30_000, "finish": "batch", "store": options["store"].with_name("unmetered.db")}
+    with pytest.raises(BudgetReached, match="next call in a batch would exceed"):
+        ragstone.evaluate(other, batch=True, wait=True, **most)
     with pytest.raises(ConfigError, match="remove --refresh"):
         ragstone.evaluate(other, batch=True, refresh=True, **options)
     with pytest.raises(ConfigError, match="a batch covers a whole run"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
+from msgspec.structs import replace
 
 from ragstone import api
 from ragstone.api.shards import ranges
@@ -196,6 +197,12 @@ def test_without_its_marker_a_shard_replays(source: Path) -> None:
         again = api.run(str(source), shard(source, 1, "third", judge=judge))
         assert server.count == needed - 4
         assert again.status == "done"
+        with pytest.raises(ConfigError, match="were started without --refresh; use another folder with -o"):
+            api.run(str(source), shard(source, 1, "third", judge=judge, refresh=True))
+        fresh = replace(shard(source, 1, "third", judge=judge, refresh=True), out=source.parent / "fresh")
+        for _ in range(2):
+            api.run(str(source), fresh).store.close()
+            assert server.count == 2 * needed - 4
 
 
 @pytest.mark.parametrize(("changed", "said"), [

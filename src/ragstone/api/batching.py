@@ -105,9 +105,9 @@ async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[
 def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
     """Charge the run for replies that its batches stored, and not count them as replayed."""
     with BatchStore(plan.spec.store) as store:
-        for judge, task, usage, dollars in _paid(plan, store, options.name or plan.source.name, budget):
+        for judge, row, usage in _paid(plan, store, options.name or plan.source.name):
             if judge is not None:
-                tally.pay(judge.id, task, usage, dollars)
+                tally.pay(judge.id, row.task, usage, budget.cost(judge, usage))
                 tally.sent += 1
                 tally.replayed = max(0, tally.replayed - 1)
 
@@ -130,21 +130,29 @@ def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
             budget.settle(Amount(), _spent(plan, store, options.name or plan.source.name, budget))
 
 
-def _paid(
-    plan: Plan, store: BatchStore, run: str, budget: Budget
-) -> Iterator[tuple[Judge | None, str, Usage, float | None]]:
-    """Yield the paid calls of a run's batches: judge (None if this run does not use it), step, usage and dollars."""
+def _paid(plan: Plan, store: BatchStore, run: str) -> Iterator[tuple[Judge | None, CallRow, Usage]]:
+    """Yield the paid calls of a run's batches with their judge (None if this run does not use it) and usage."""
     judges = {judge.id: judge for judge in plan.routes.judges()}
-    for name, task, reply in store.paid(run):
-        judge, usage = judges.get(name), reply_from_json(reply).usage
-        yield judge, task, usage, 0.0 if judge is None else budget.cost(judge, usage)
+    for row in store.paid(run):
+        yield judges.get(row.judge), row, reply_from_json(row.reply).usage
 
 
 def _spent(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
+    """Return what a run's batches have used of its budget; a reply without usage counts with its worst case."""
     paid = Amount()
-    for _, _, usage, dollars in _paid(plan, store, run, budget):
-        paid += Amount(dollars or 0.0, 1, (usage.input or 0) + (usage.output or 0))
+    for judge, row, usage in _paid(plan, store, run):
+        if judge is None:
+            paid += Amount(0.0, 1, (usage.input or 0) + (usage.output or 0))
+        else:
+            call = Call(row.judge, cast("Task", row.task), row.maker, row.request)
+            paid += budget.taken(judge, usage, _worst(budget, judge, call))
     return paid
+
+
+def _worst(budget: Budget, judge: Judge, call: Call) -> Amount:
+    """Return the worst case of a call in a batch."""
+    worst = budget.worst(judge, call)
+    return replace(worst, dollars=cast("Batching", judge.backend).rate * worst.dollars)
 
 
 def forget(plan: Plan, options: RunOptions) -> None:
@@ -368,8 +376,7 @@ def _room(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Callable[[
         nonlocal held
         for call in calls:
             if budget.limits:
-                worst = budget.worst(judge, call)
-                more = held + replace(worst, dollars=cast("Batching", judge.backend).rate * worst.dollars)
+                more = held + _worst(budget, judge, call)
                 if not more.within(budget.limits.amount()):
                     return
                 held = more

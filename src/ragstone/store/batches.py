@@ -136,13 +136,14 @@ class BatchStore(Store):
         """Delete a batch; its calls are missing again, unless their replies are stored."""
         self._change("DELETE FROM batches WHERE id = ?", (batch,))
 
-    def paid(self, run: str) -> Iterator[tuple[str, str, bytes]]:
-        """Return judge, step and reply (JSON) of each call answered by the batches of a run."""
+    def paid(self, run: str) -> Iterator[CallRow]:
+        """Return the calls answered by the batches of a run."""
+        columns = ", ".join(f"c.{name}" for name in CallRow._fields)
         query = (
-            "SELECT c.judge, c.task, c.reply FROM batches AS b JOIN batch_calls AS o ON o.batch = b.id"
+            f"SELECT {columns} FROM batches AS b JOIN batch_calls AS o ON o.batch = b.id"
             " JOIN calls AS c ON c.key = o.key WHERE b.run = ? AND b.status = 'done' ORDER BY o.rowid"
         )
-        return ((judge, task, self._unpacked(reply)) for judge, task, reply in self._rows(query, (run,)))
+        return map(self._call_row, self._rows(query, (run,)))
 
     def close_batches(self, run: str) -> None:
         """Delete the batches of a finished run."""
