@@ -401,6 +401,19 @@ def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, mo
         assert (waits[0].total, waits[0].sock_read) == (None, 17.0)
 
 
+def test_a_batch_outlasts_damage_to_the_store(given: Any) -> None:
+    """The new store collects it; its calls are not sent again."""
+    server, options, _ = given
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    data = bytearray(options["store"].read_bytes())
+    data[:100] = bytes(100)
+    options["store"].write_bytes(data)
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    assert len(list(options["store"].parent.glob("*damaged*"))) == 1
+    assert server.count == len(server.unique) == run.summary()["bill"]["paid"]["calls"]
+
+
 def test_one_process_at_a_time_sends_and_collects(given: Any) -> None:
     """Else a batch that one is about to send would be sent by the other too."""
     _, options, _ = given

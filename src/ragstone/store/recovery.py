@@ -1,7 +1,7 @@
 """Move a damaged store aside and copy what SQLite can still read of it to a new one.
 
 Guarantees: the damaged file is not changed. A call is copied if the checksums of its request and reply match, a run
-only with all of its results and scores, because an incomplete run would show different means.
+only with all of its results and scores, because an incomplete run would show different means. Batches are copied, too.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ def recover(damaged: str, into: sqlite3.Connection) -> str:
     Raises sqlite3.Error if the new store cannot be written.
     """
     with contextlib.closing(_opened(damaged, into)) as old:
-        calls = _copy_calls(old, into)
+        calls = _copy_rows(into, "calls", filter(_is_whole, _readable(old, "calls")))
+        batches = _copy_batches(old, into)
         found = [_copy_run(old, into, run) for run in _readable(old, "runs")]
     whole = [results for results in found if results is not None]
-    if not calls and not found:
+    if not calls and not found and not batches:
         return "nothing could be recovered; every call will be made again"
     runs, results = f"{len(whole):,} of {_count(len(found), 'run')}", _count(sum(whole), "result")
     return f"copied to a new store: {_count(calls, 'call')}, {runs}, {results}; the rest will be asked again"
@@ -111,20 +112,30 @@ def _readable(old: sqlite3.Connection, table: str) -> Iterator[Row]:
             return
 
 
-def _copy_calls(old: sqlite3.Connection, into: sqlite3.Connection) -> int:
-    """Copy the calls whose request and reply are intact; return their number."""
-    calls, copied = filter(_is_whole, _readable(old, "calls")), 0
-    while group := list(itertools.islice(calls, _GROUP)):
+def _copy_rows(into: sqlite3.Connection, table: str, rows: Iterator[Row]) -> int:
+    """Copy rows in groups, unless they are there already; return their number."""
+    copied = 0
+    while group := list(itertools.islice(rows, _GROUP)):
         into.execute("BEGIN IMMEDIATE")
-        copied += _insert(into, "calls", group, "OR IGNORE")
+        copied += _insert(into, table, group, "OR IGNORE")
         into.execute("COMMIT")
     return copied
 
 
-def _is_whole(call: Row) -> bool:
+def _copy_batches(old: sqlite3.Connection, into: sqlite3.Connection) -> int:
+    """Copy the batches with their intact calls, so that these are collected instead of sent again; return how many."""
+    batches = {row["id"]: row for row in _readable(old, "batches") if _is_whole(row, "spec")}
+    copied = _copy_rows(into, "batches", iter(batches.values()))
+    calls = (row for row in _readable(old, "batch_calls") if row["batch"] in batches and _is_whole(row, "request"))
+    _copy_rows(into, "batch_calls", calls)
+    return copied
+
+
+def _is_whole(row: Row, *columns: str) -> bool:
+    """Return whether the checksums of these columns match (by default, those of a call, whose reply is an object)."""
     try:
-        zstd.decompress(call["request"])
-        return isinstance(orjson.loads(zstd.decompress(call["reply"])), dict)
+        found = [zstd.decompress(row[name]) for name in columns or ("request", "reply")]
+        return bool(columns) or isinstance(orjson.loads(found[-1]), dict)
     except _UNREADABLE:
         return False
 
