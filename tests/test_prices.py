@@ -25,6 +25,15 @@ def test_the_users_price_wins_over_the_public_one() -> None:
     assert price == pytest.approx(0.1)
 
 
+def test_anthropic_charges_for_writing_to_its_cache_whoever_gives_the_price() -> None:
+    """Input that is written there costs a quarter more, in the user's own prices as in the public ones."""
+    tokens = {"input_tokens": 10_000, "output_tokens": 100, "cached_tokens": 2_000, "saved_tokens": 5_000}
+    own = PriceBook({"mine": (3.0, 15.0, 0.3)}).cost("mine", "anthropic", "claude-sonnet-4-5", **tokens)
+    public = PriceBook().cost("anthropic/claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5", **tokens)
+    assert own == pytest.approx(public)
+    assert own == pytest.approx((3_000 * 3 + 5_000 * 3.75 + 2_000 * 0.3 + 100 * 15) / 1e6)
+
+
 def test_free_is_a_price() -> None:
     """A price of 0 that the user gave is 0, not unknown."""
     assert PriceBook({"m": (0.0, 0.0)}).cost("m", "", "m", input_tokens=99, output_tokens=99) == 0.0

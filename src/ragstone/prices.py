@@ -11,6 +11,8 @@ from msgspec import Struct
 _PER: Final = Decimal(1_000_000)
 _PUBLIC: Final = {"gemini": "google"}
 """Providers that have another name in genai-prices."""
+_SAVED: Final = {"anthropic": Decimal("1.25")}
+"""The price of input written to the provider's cache, as a multiple of other input, unless it is the same."""
 
 
 class Price(Struct, frozen=True):
@@ -97,7 +99,7 @@ class PriceBook:
     def _look_up(self, judge: str, provider: str, model: str) -> tuple[Price, ...]:
         if judge in self._own:
             fresh, output, *cached = (Decimal(str(dollars)) for dollars in self._own[judge])
-            return (Price(fresh, output, cached[0] if cached else fresh, fresh),)
+            return (Price(fresh, output, cached[0] if cached else fresh, fresh * _SAVED.get(provider, 1)),)
         if not provider or not model:
             return ()
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - 120 ms to import, and only where money is spent

@@ -58,11 +58,14 @@ def test_the_first_of_calls_that_begin_alike_goes_alone(tmp_path: Path, dialect:
     assert (bill["calls"], server.count) == (12, 12)
     assert 0.45 * bill["input_tokens"] < bill["cached_tokens"] < 0.67 * bill["input_tokens"]
     cost = (10 * (bill["input_tokens"] - bill["cached_tokens"]) + bill["cached_tokens"]) / 1e6
-    assert bill["dollars"] == pytest.approx(cost)
-    assert expected == pytest.approx(cost, rel=0.1), "it does not know how the endpoint counts"
+    if dialect == "anthropic":  # also charges a quarter more for writing to the cache
+        assert cost < bill["dollars"] < 1.25 * cost
+    else:
+        assert bill["dollars"] == pytest.approx(cost)
+    assert expected == pytest.approx(bill["dollars"], rel=0.1), "it does not know how the endpoint counts"
     again = ragstone.estimate(rows(RESPONSE), "groundedness", "it", refresh=True, **given).total.dollars
     assert again is not None
-    assert again.expected == pytest.approx(cost, rel=0.02)
+    assert again.expected == pytest.approx(bill["dollars"], rel=0.02)
 
 
 @DIALECTS
