@@ -111,7 +111,7 @@ def test_attempts_against_people() -> None:
     assert [one.average, three.average] == pytest.approx([1 / 3, (2 / 3 + 0 + 1 / 3) / 3])
     assert [three.majority, three.ties] == pytest.approx([1 / 3, 1])  # of yes and no, the third has one each
     assert (five.any_right, five.units) == (1.0, 3)
-    assert [one.majority, one.ties] == pytest.approx([1 / 3, 1])
+    assert [one.majority, one.ties] == pytest.approx([1 / 3, 0])  # the third has no label, which is no tie
     assert at_k([]) == ()
     assert five.average == pytest.approx((3 / 5 + 2 / 5 + 1 / 5) / 3)
 

@@ -155,7 +155,7 @@ class AtK(Struct, frozen=True):
 
     ``any_right`` is unbiased pass@k: the probability that k attempts include a correct label. ``average`` (avg@k) is
     the accuracy of the first k attempts. ``majority`` (maj@k) is the share of units whose most frequent label in these
-    is correct; ``ties`` count as wrong. An unjudged attempt is wrong.
+    is correct; ``ties``, and units without any label in these, count as wrong. An unjudged attempt is wrong.
     """
 
     k: int
@@ -187,16 +187,15 @@ def at_k(attempts: Sequence[Attempts]) -> tuple[AtK, ...]:
 
 def _at(k: int, attempts: Sequence[Attempts]) -> AtK:
     right = [[label == one.gold for label in one.labels] for one in attempts]
-    chosen = [
-        majority(judged) if (judged := [label for label in one.labels[:k] if label]) else None for one in attempts
-    ]
+    judged = [[label for label in one.labels[:k] if label] for one in attempts]
+    chosen = [majority(labels) if labels else None for labels in judged]
     return AtK(
         k,
         len(attempts),
         mean([pass_at(len(one), sum(one), k) for one in right]),
         mean([sum(one[:k]) / k for one in right]),
         mean([float(label == one.gold) for label, one in zip(chosen, attempts, strict=True)]),
-        chosen.count(None),
+        sum(bool(labels) and label is None for labels, label in zip(judged, chosen, strict=True)),
     )
 
 
