@@ -315,7 +315,7 @@ MISTAKES = {
     "assert_scores(GOOD, xyzzy=1, **KETTLE)": "'xyzzy' is not a score, field or option; scores are ",
     "assert_scores(GOOD, grounding=True, **KETTLE)": "grounding = True; a threshold is a number from 0 to 1",
     "assert_scores(GOOD, grounding=80, **KETTLE)": "grounding = 80; a threshold is a number from 0 to 1",
-    "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "no score 'grounding.contradicted'",
+    "assert_scores(GOOD, {'grounding.contradicted': 0}, **KETTLE)": "; evaluate with --set grounding.scoring_mode=",
     "assert_scores(GOOD, nugget_recall=0.5, **KETTLE)": "has several scores; specify one of them",
     "assert_scores(GOOD, grounding=0.5)": "grounding needs response and contexts; missing: contexts",
     "assert_scores(GOOD, grounding=0.5, judge='nobody:x', **KETTLE)": "nobody",

@@ -221,7 +221,7 @@ def test_a_result_is_a_dict_with_a_calm_face(weigh: Any) -> None:
     assert repr(result) == "<Result 'r', run 1: grounding 0.500>"
     assert repr(run) == "<Run 1 'a run', done, 1 record: grounding 0.500>"
     assert result.score("grounding")["asked"] == 2
-    with pytest.raises(InputError, match="no score 'groundedness' of the record 'r'; there are: grounding"):
+    with pytest.raises(InputError, match="no score 'groundedness' of the record 'r'; evaluate with -m groundedness"):
         result.score("groundedness")
     failed = weigh({"claims": ["A."], "support": Failed("on fire")})
     assert repr(failed["r"]) == "<Result 'r', run 2: grounding judge_failed>"

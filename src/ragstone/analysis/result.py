@@ -37,13 +37,15 @@ class Result(dict[str, Any]):
         return cast("ResultDict", self)
 
     def score(self, metric: str) -> dict[str, Any]:
-        """Return a score by name, with its verdicts; raise InputError with the known names if there is none."""
+        """Return a score by name, with its verdicts; raise InputError that says how to get it if there is none."""
         for score in self["scores"]:
             if score["metric"] == metric:
                 found: dict[str, Any] = score
                 return found
-        there = ", ".join(score["metric"] for score in self["scores"]) or "none"
-        raise InputError(f"no score '{metric}' of the record '{self['id']}'; there are: {there}")
+        from ragstone.metrics import instead_of  # noqa: PLC0415 - as above
+
+        there = [score["metric"] for score in self["scores"]]
+        raise InputError(f"no score '{metric}' of the record '{self['id']}'{instead_of(metric, there)}")
 
     def __repr__(self) -> str:
         if "set_aside" in self:
