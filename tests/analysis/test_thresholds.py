@@ -30,6 +30,7 @@ def results(
     values: Sequence[float | None],
     partly: Mapping[int, tuple[float, float]] | None = None,
     first: int = 1,
+    unreadable: Sequence[str] = (),
 ) -> None:
     """The folder of a run with one metric, m, and these values; ``partly`` bounds those that have a unit unjudged."""
     Path(name).mkdir(exist_ok=True)
@@ -38,6 +39,7 @@ def results(
         low, high = (partly or {}).get(n, (value, value))
         more = {"status": "empty"} if value is None else {"unjudged": int(low != high)}
         lines.append(result(f"r{n}", n, [score("m", value, low=low, high=high, **more)]))
+    lines += [{"id": one, "position": len(values) + n, "set_aside": "no"} for n, one in enumerate(unreadable, 1)]
     write(f"{name}/results.jsonl", lines)
 
 
@@ -249,6 +251,15 @@ def test_records_that_were_not_compared_are_counted(first: int, now: int, told: 
         said = [note for note in decision.notes if note.startswith("not compared: ")]
         assert [(told or "-") in note for note in said] == [True] * bool(told)
         assert (gate.outcome, any("the same id in both runs" in note for note in said)) == (outcome, first > 1)
+
+
+@pytest.mark.parametrize(("first", "outcome"), [(1, "passed"), (2, "undecided")])
+def test_lines_that_neither_run_could_read_hide_no_drop(first: int, outcome: str) -> None:
+    """They are named after their files, so none is in both runs; a readable record of one run could be one of them."""
+    results("before", [1] * 12, unreadable=["before.jsonl:13"])
+    results("after", [1] * (13 - first), first=first, unreadable=["after.jsonl:13"])
+    gate = check("after", baseline="before", max_drop={"m": 0.02}, min_coverage={"m": 0.9})
+    assert gate.outcome == outcome
 
 
 def test_a_drop_of_one_record_is_told_though_the_mean_is_the_same() -> None:

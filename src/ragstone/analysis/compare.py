@@ -148,7 +148,8 @@ class Comparison(Struct, frozen=True):
     is the number of clusters by the field ``by``, None if records are not grouped; ``ungrouped`` records lack the
     field. Of the shared records, ``same_responses`` have the same response in both, ``other_questions`` a different
     question and ``other_contexts`` different contexts under the same id. ``metrics_first`` and ``metrics_second`` are
-    in one run only. ``warnings`` are sentences on the limits of the comparison.
+    in one run only. ``warnings`` are sentences on the limits of the comparison. ``overlapping`` says whether each run
+    has records that the other lacks, except if all of these are unreadable.
     """
 
     first: Side
@@ -167,11 +168,7 @@ class Comparison(Struct, frozen=True):
     other_questions: int
     other_contexts: int
     warnings: tuple[str, ...]
-
-    @property
-    def overlapping(self) -> bool:
-        """Whether both runs have records of their own: neither contains all records of the other."""
-        return bool(self.only_first and self.only_second)
+    overlapping: bool
 
     def __getitem__(self, metric: str) -> Compared:
         for found in self.metrics:
@@ -238,6 +235,7 @@ def compare(
         other_questions=shared.other_questions,
         other_contexts=shared.other_contexts,
         warnings=(),
+        overlapping=all(shared.alone) and shared.read_alone,
     )
     return replace(comparison, warnings=tuple(_warnings(comparison, first.spec, second.spec)))
 

@@ -9,6 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from heapq import nsmallest
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -67,7 +68,8 @@ class SignaturePart(Struct, frozen=True):
 class SharedRecords:
     """The ``records`` in both runs; ``alone`` has the ids in one run only, ``seen`` all metrics of each run.
 
-    ``metrics`` are the ``wanted`` ones, ``banks`` the pairs with nuggets.
+    ``metrics`` are the ``wanted`` ones, ``banks`` the pairs with nuggets. ``read_alone`` says whether any record in one
+    run only was readable.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class SharedRecords:
         self.metrics: dict[str, Values] = {}
         self.banks: list[Pair] = []
         self.clusters: set[str | None] = set()
+        self.read_alone = False
         ahead = Kept()
         for record, ours in first:
             theirs = ahead.pop(record, None)
@@ -93,10 +96,15 @@ class SharedRecords:
                 else:
                     ahead.add(*following)
             if theirs is None:
-                self.alone[0].append(record)
+                self._leave(0, record, ours)
             else:
                 self._add(Pair(record, ours, theirs, _cluster(record, ours, by)), wanted, moved)
-        self.alone[1].extend((*ahead, *(record for record, _ in second)))
+        for record, theirs in chain(ahead.items(), second):
+            self._leave(1, record, theirs)
+
+    def _leave(self, side: int, record: str, scores: RecordScores) -> None:
+        self.alone[side].append(record)
+        self.read_alone = self.read_alone or bool(scores.by_metric)
 
     def _add(self, pair: Pair, wanted: Callable[[str], bool], moved: int) -> None:
         for seen, scores in zip(self.seen, (pair.first, pair.second), strict=True):
