@@ -121,9 +121,34 @@ def test_evidence_and_reason_are_of_the_member_nearest_to_the_aggregate() -> Non
     assert (found.reason, found.evidence[0].text) == ("reason of id2", "id2")
 
 
-@pytest.mark.parametrize(("labels", "raw"), [(["5", "4"], 4.5), (["1", "1"], 1.0), (["1", "5"], 3.0)])
-def test_the_raw_number_is_on_the_scale_of_the_members(labels: list[str | None], raw: float) -> None:
-    assert panel(labels, scale=LIKERT).raw == raw
+@pytest.mark.parametrize("how", AGGREGATES)
+def test_evidence_and_reason_are_of_a_member_that_gave_the_label(how: Aggregate) -> None:
+    for labels in (["yes", "no"], ["no", "yes"]):
+        found = panel([*labels], how, YES_NO)
+        assert found.reason == f"reason of id{labels.index(found.label or '') + 1}"
+
+
+UNEVEN = Scale("own", ("bad", "fair", "good"), (0.0, 0.3, 1.0), (0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("labels", "scale", "how", "raw"),
+    [
+        (["5", "4"], LIKERT, "mean", 4.5),
+        (["1", "1"], LIKERT, "mean", 1.0),
+        (["1", "5"], LIKERT, "mean", 3.0),
+        (["fair", "fair"], UNEVEN, "mean", 1.0),
+        (["fair", "good"], UNEVEN, "mean", 1.5),
+        (["bad", "fair", "good"], UNEVEN, "median", 1.0),
+        (["bad", "fair", "fair"], UNEVEN, "majority", 1.0),
+        (["bad", "fair"], UNEVEN, "max", 1.0),
+        (["fair", "good"], UNEVEN, "min", 1.0),
+    ],
+)
+def test_the_raw_number_is_on_the_scale_of_the_members(
+    labels: list[str | None], scale: Scale, how: Aggregate, raw: float
+) -> None:
+    assert panel(labels, how, scale).raw == raw
 
 
 def test_units_keep_their_order_and_summaries_say_whose_they_are() -> None:

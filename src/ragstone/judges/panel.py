@@ -53,30 +53,29 @@ def _combined(scale: Scale, members: Sequence[Verdict], weights: Sequence[float]
     rated = [(member, weight) for member, weight in present if member.value is not None]
     if trivial > sum(weight for _, weight in rated) or not rated:
         return replace(base, label=TRIVIAL)
-    value, label = _aggregate(scale, rated, how)
-    lead = min(rated, key=lambda pair: abs((pair[0].value or 0.0) - value))[0]
-    low, high = scale.raws[0], scale.raws[-1]
-    raw = round(low + value * (high - low), 6)  # on every scale they are evenly spaced
-    return replace(base, label=label, value=value, raw=raw, evidence=lead.evidence, reason=lead.reason)
-
-
-def _aggregate(scale: Scale, rated: Sequence[tuple[Verdict, float]], how: Aggregate) -> tuple[float, str]:
-    values = [verdict.value for verdict, _ in rated if verdict.value is not None]
+    values = [(member.value or 0.0, weight) for member, weight in rated]
+    raws = [(scale.raw(member.label or ""), weight) for member, weight in rated]
+    votes: dict[str, float] = {}
+    for member, weight in rated:
+        votes[member.label or ""] = votes.get(member.label or "", 0.0) + weight
     if how == "majority":
-        votes: dict[str, float] = {}
-        for verdict, weight in rated:
-            votes[verdict.label or ""] = votes.get(verdict.label or "", 0.0) + weight
-            # In a tie, the worse label wins: doubt is not credited to the response.
+        # In a tie, the worse label wins: doubt is not credited to the response.
         label = min(votes, key=lambda vote: (-votes[vote], scale.value(vote)))
-        return scale.value(label), label
-    if how == "mean":
-        total = sum(weight for _, weight in rated)
-        value = sum((verdict.value or 0.0) * weight for verdict, weight in rated) / total
-    elif how == "median":
-        value = median(values)
+        value, raw = scale.value(label), float(scale.raw(label))
     else:
-        value = min(values) if how == "min" else max(values)
-    near = scale.value(scale.nearest(value))
-    same = [label for label in scale.labels if scale.value(label) == near]
-    # Of labels with the same value, the one with the most votes; in a tie, the worse.
-    return value, max(same, key=lambda label: sum(weight for verdict, weight in rated if verdict.label == label))
+        value, raw = _aggregate(values, how), _aggregate(raws, how)
+        near = scale.value(scale.nearest(value))
+        same = [label for label in scale.labels if scale.value(label) == near]
+        # Of labels with the same value, the one with the most votes; in a tie, the worse.
+        label = max(same, key=lambda label: votes.get(label, 0.0))
+    # The reason must be of the label, if a member gave that.
+    lead = min((member for member, _ in rated), key=lambda one: (one.label != label, abs((one.value or 0.0) - value)))
+    return replace(base, label=label, value=value, raw=round(raw, 6), evidence=lead.evidence, reason=lead.reason)
+
+
+def _aggregate(numbers: Sequence[tuple[float, float]], how: Aggregate) -> float:
+    """Combine pairs of number and weight."""
+    if how == "mean":
+        return sum(number * weight for number, weight in numbers) / sum(weight for _, weight in numbers)
+    every = [number for number, _ in numbers]
+    return median(every) if how == "median" else min(every) if how == "min" else max(every)
