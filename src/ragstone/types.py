@@ -36,6 +36,12 @@ RESPONSE: Final = "response"
 REFERENCE: Final = "reference"
 """The id of the response, or of the reference, when units are rated against it as against a passage."""
 
+
+def passage_id(given: str) -> str:
+    """Return the id of a passage that has the ``given`` id in the input: ``response#2`` if it is that of a text."""
+    return f"{given}#2" if given in (RESPONSE, REFERENCE) else given
+
+
 DETAILS: Final = "context_details"
 """The key of a record's ``meta`` for further fields of its passages, by passage id: score, judgment."""
 

@@ -133,10 +133,10 @@ def test_an_unjudged_passage_leaves_the_ranking_and_could_be_anything() -> None:
 
 
 def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
-    """They are found by topic; their digest is in the signature."""
+    """They are found by topic, and passages by id, also by that of a text; their digest is in the signature."""
     path = tmp_path / "q.qrels"
-    path.write_text("t1 0 b 1\nt1 0 a 0\nt2 Q0 z 2\n")
-    rows = [{"id": name, "question": "What?", "contexts": [{"id": "a", "text": "A."}, {"id": "b", "text": "B."}]}
+    path.write_text("t1 0 reference 1\nt1 0 a 0\nt2 Q0 z 2\n")
+    rows = [{"id": name, "question": "What?", "contexts": [{"id": "a", "text": "A."}, {"id": "reference", "text": "B"}]}
             for name in ("t1", "t3")]  # fmt: skip
     run = evaluate(rows, "retrieval_ranking", qrels=path)
     one, other = (run[name]["scores"][3] for name in ("t1", "t3"))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, RecordError
+from ragstone.metrics.citation_marks import cited_sentences
 from ragstone.options import field_paths
 from ragstone.records import ALIASES, Fields, open_records, survey
 from ragstone.records.mapping import NO_ID
@@ -208,6 +209,23 @@ def test_ids_of_passages_are_unique_and_given_ones_stay() -> None:
     record = record_of({"id": "a", "contexts": contexts})
     assert [passage.id for passage in record.contexts or ()] == ["1#2", "1", "d", "d#2"]
     assert record.notes == ("contexts: two passages share an id; '#2' was added to the second",)
+
+
+def test_a_passage_called_like_a_text_of_the_record_is_found_by_its_id_and_not_taken_for_that_text() -> None:
+    fields: dict[str, Any] = {
+        "id": "a", "contexts": [{"id": "response", "text": "It rains."}, {"id": "d", "text": "z"}],
+        "response": "It rains [response].", "relevant": {"response": 2},
+        "nuggets": [{"text": "n", "docids": ["response"]}],
+    }  # fmt: skip
+    record = record_of(fields)
+    assert [passage.id for passage in record.contexts or ()] == ["response#2", "d"]
+    assert record.notes == ()
+    assert record.relevant == {"response#2": 2}
+    assert [nugget.sources for nugget in record.nuggets or ()] == [("response#2",)]
+    assert [passage.id for passage in cited_sentences(record, "auto")[0][0].passages] == ["response#2"]
+    answer = [{"text": "It rains.", "citations": ["response"]}, {"text": "It pours.", "citations": [0]}]
+    record = record_of({**fields, "response": answer})
+    assert [citation.passages for citation in record.citations] == [("response#2",)] * 2
 
 
 @given(st.lists(st.sampled_from(["", "1", "2", "1#2", "a", "a#2"]), max_size=8))

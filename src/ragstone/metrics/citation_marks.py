@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from ragstone.segment import sentences
-from ragstone.types import Passage, Record, Span, Unit
+from ragstone.types import Passage, Record, Span, Unit, passage_id
 
 NUMBERINGS: Final = ("auto", "from_0", "from_1")
 _BRACKETS: Final = re.compile(r"[\[\u3010]([^\[\]\u3010\u3011\n]{1,200})[\]\u3011]")
@@ -79,10 +79,12 @@ def _marks(text: str, record: Record) -> Iterator[_Mark]:
     ids = frozenset() if ranks else frozenset(passage.id for passage in record.contexts or ())
     for found in _BRACKETS.finditer(text):
         cited: list[int | str] = []
-        for part in [found[1].strip()] if found[1].strip() in ids else re.split(r"\s*[,;]\s*", found[1].strip()):
+        for part in (
+            [found[1].strip()] if passage_id(found[1].strip()) in ids else re.split(r"\s*[,;]\s*", found[1].strip())
+        ):
             number = _NUMBER.fullmatch(part)
-            if part in ids:
-                cited.append(part)
+            if (name := passage_id(part)) in ids:
+                cited.append(name)
             elif number:
                 start, end = int(number[1]), int(number[2] or number[1])
                 cited += range(start, end + 1) if start <= end < start + RANGE else [start, end]

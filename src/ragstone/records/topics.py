@@ -21,7 +21,7 @@ from ragstone.records.jsontext import excerpt, not_text
 from ragstone.records.leaderboards import filled_lines
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import open_records
-from ragstone.types import Record
+from ragstone.types import Record, passage_id
 
 REQUEST: Final = ("title", "problem_statement", "background")
 UNKNOWN: Final = "question: topic is not in the topics file"
@@ -97,6 +97,7 @@ def read_qrels(path: Path | str) -> Qrels:
         if len(cells) != 4 or not (whole := cells[3].removeprefix("-")).isdecimal() or len(whole) > 9:
             raise RecordError(where, f"{excerpt(line.decode())} is not a relevance judgment", EXPECTED)
         topic, _, name, grade = cells
+        name = passage_id(name)
         if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
             found = f"{excerpt(name)} of topic {excerpt(topic)} is graded {grade} here, but has a different grade above"
             raise RecordError(where, found, "keep one grade for each passage")

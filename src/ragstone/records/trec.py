@@ -18,7 +18,7 @@ from ragstone.records import autojudge
 from ragstone.records.fields import ALIASES, REFERENCES
 from ragstone.records.jsontext import kind
 from ragstone.records.values import PASSAGE_IDS, PASSAGE_TEXTS, UnfitError
-from ragstone.types import NOTHING, Citation, Passage, Span
+from ragstone.types import NOTHING, Citation, Passage, Span, passage_id
 
 RUN: Final = "run_id"
 """The key of ``meta`` that names the system that answered."""
@@ -238,7 +238,7 @@ def _cited(citations: Any, places: list[str], known: frozenset[str], number: int
             notes.append("response: a citation without a target")
             name = f"[{citation}]" if type(citation) in (int, str) and str(citation).strip() else ""
         if name:
-            found[name] = None
+            found[passage_id(name)] = None
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ from ragstone.records.ids import Names
 from ragstone.records.jsontext import kind, opened
 from ragstone.records.python_values import literal
 from ragstone.segment import division, folded, located
-from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span
+from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span, passage_id
 
 PASSAGE_IDS: Final = (
     "id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id", "id_", "node_id",
@@ -281,8 +281,9 @@ def _unique(names: list[str], notes: list[str]) -> list[str]:
     result = [""] * len(names)
     by_own_id_first = sorted(range(len(names)), key=lambda at: not names[at])
     for at in by_own_id_first:
-        result[at] = given.unique(names[at] or str(at + 1))
-        if names[at] and result[at] != names[at]:
+        own = passage_id(names[at])
+        result[at] = given.unique(own or str(at + 1))
+        if result[at] != (own or result[at]):
             notes.append("contexts: two passages share an id; '#2' was added to the second")
     return result
 
@@ -350,7 +351,9 @@ def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:
         ref.get(_first(ref, PASSAGE_IDS) or "") if isinstance(ref, dict) else ref
         for ref in (named if isinstance(named, list) else [named])
     ]
-    return tuple(dict.fromkeys(str(one) for one in ids if isinstance(one, str | int) and not isinstance(one, bool)))
+    return tuple(
+        dict.fromkeys(passage_id(str(one)) for one in ids if isinstance(one, str | int) and not isinstance(one, bool))
+    )
 
 
 def _word(item: Mapping[str, Any], key: str, number: int) -> str:
@@ -375,7 +378,7 @@ def _citation(item: Any) -> Citation:
         raise TypeError
     if not all(isinstance(name, str) for name in item["passages"]):
         raise TypeError
-    return Citation(Span(start, end), tuple(item["passages"]))
+    return Citation(Span(start, end), tuple(map(passage_id, item["passages"])))
 
 
 def grades(value: Any, _: list[str]) -> dict[str, int]:
@@ -389,7 +392,7 @@ def grades(value: Any, _: list[str]) -> dict[str, int]:
     for name, grade in pairs:
         if not _names(name) or not isinstance(grade, int | float) or grade != int(grade):
             raise UnfitError(f"the grade of {name!r} is {grade!r}", "expected an id with a whole number")
-    return {str(name): int(grade) for name, grade in pairs}
+    return {passage_id(str(name)): int(grade) for name, grade in pairs}
 
 
 def _graded(item: Any) -> tuple[Any, Any]:
