@@ -194,8 +194,10 @@ def only(*spans: dict[str, Any]) -> Record:
     return record
 
 
-def told(*records: Any) -> list[tuple[str | None, str | None, str]]:
-    return [(one.question, one.response, "".join(passage.text for passage in one.contexts or ())) for one in records]
+def told(*records: Any, between: str = "") -> list[tuple[str | None, str | None, str]]:
+    return [
+        (one.question, one.response, between.join(passage.text for passage in one.contexts or ())) for one in records
+    ]
 
 
 A = span("a", "RETRIEVER", "root", at=1, retrieval_documents=found("A"))
@@ -408,14 +410,18 @@ def test_what_the_page_of_langfuse_exports_is_read(tmp_path: Path) -> None:
         '{"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "At 70 degrees."}]}}]}',
         '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "At 70 degrees."}]}',
         '{"generations": [[{"text": "At 70 degrees."}]]}',
+        '{"role": "assistant", "content": [{"type": "text", "text": "At 70 "}, {"type": "text", "text": "degrees."}]}',
+        '{"candidates": [{"content": {"role": "model", "parts": [{"text": "At 70 "}, {"text": "degrees."}]}}]}',
+        '[[{"message": {"type": "ai", "content": "At 70 degrees."}}, {"message": {"type": "ai", "content": "80"}}]]',
         '{"degrees": 70, "unit": "C"}',
     ],
 )
 def test_a_response_is_found_in_what_tools_log(output: str) -> None:
-    """A text, an object, messages, and the chunks of a stream."""
+    """A text, an object, messages, the chunks of a stream, and the first of several replies, which is said."""
     retriever = span("a", "RETRIEVER", "root", retrieval_documents=found("A"))
     record = only(span("root", "CHAIN", input_value="q", output_value=output), retriever)
     assert record.response == (output if "unit" in output else "At 70 degrees.")
+    assert ("response: several replies; the first is used" in record.notes) == ("80" in output)
 
 
 def test_scattered_spans_are_joined_in_flat_memory(tmp_path: Path) -> None:
@@ -466,8 +472,12 @@ def test_results_of_frameworks_go_in_as_they_are() -> None:
     assert "found an object" in refusal([{"question": "q", "response": Dumped(content="r", type="human")}])
 
 
-def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
-    return {"role": role, "content": content, **more}
+def said(role: str, content: Any = None, **more: Any) -> dict[str, Any]:
+    return {"role": role, **({"content": content} if content is not None or "refusal" in more else {}), **more}
+
+
+def text(of: str) -> dict[str, Any]:
+    return {"type": "text", "text": of}
 
 
 USER, ASSISTANT, FOUND = said("user", "q"), said("assistant", "r"), said("tool", "A")
@@ -486,9 +496,25 @@ IMAGE = said("user", [{"type": "image_url", "image_url": {"url": "https://exampl
         ([USER, said("tool", "[]"), ASSISTANT], ("q", "r", "")),
         ([USER, said("assistant", "r", retrieval_context=["A"])], ("q", "r", "A")),
         ([{"from": "human", "value": "q"}, {"from": "gpt", "value": "r"}], ("q", "r", "")),
+        ([USER, said("tool", [text("A"), text('[{"text": "B"}]')]), ASSISTANT], ("q", "r", "A|B")),
+        ([USER, said("tool", '{"results": [{"snippet": "A"}]}'), ASSISTANT],
+         ("q", "r", '{"results": [{"snippet": "A"}]}')),
+        ([said("user", [{"type": "search_result", "title": "t", "content": [text("A"), text("B")]},
+                        {"type": "document", "source": {"type": "text", "data": "C"}}, text("q")]), ASSISTANT],
+         ("q", "r", "A\nB|C")),
+        ([USER, said("assistant", [{"type": "thinking", "thinking": "x"}, text("r"), text("2")])], ("q", "r2", "")),
+        ([USER, said("assistant", parts=[{"type": "reasoning", "content": "x"}, {"type": "text", "content": "r"}])],
+         ("q", "r", "")),
+        ([USER, said("model", parts=[{"text": "x", "thought": True}, {"text": "r"}])], ("q", "r", "")),
+        ([USER, said("assistant", blocks=[{"block_type": "thinking", "content": "x"},
+                                          {"block_type": "text", "text": "r"}])], ("q", "r", "")),
+        ([USER, said("assistant", None, refusal="r")], ("q", "r", "")),
+        ([USER, {"type": "reasoning", "summary": [text("x")]}, {"type": "function_call", "name": "f"},
+          {"type": "function_call_output", "output": "A"}, ASSISTANT], ("q", "r", "A")),
     ],
     ids=["ends with the user", "image", "text and image", "ends with a tool", "Anthropic", "nothing found", "deepeval",
-         "ShareGPT"],
+         "ShareGPT", "parts of a tool", "unknown results", "attached", "thinking", "reasoning", "thought", "blocks",
+         "refusal", "Responses API"],
 )  # fmt: skip
 def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: Any) -> None:
     """A question is never joined with the answer to another; what is left out is said."""
@@ -496,7 +522,7 @@ def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: An
         *first, last = [record for record in source if isinstance(record, Record)]
         line = source.recognised[0]
     assert told(last) == [("q9", "r9", "")]
-    assert told(*first) == ([] if isinstance(read, str) else [read])
+    assert told(*first, between="|") == ([] if isinstance(read, str) else [read])
     assert line.endswith("2 records" if first else f"1 record; skipped: 1 {read}")
     unread = "conversation: later user turns have no answer; the last exchange before them is used"
     assert (unread in [note for record in first for note in record.notes]) == (messages[-1].get("content") == "q2")

@@ -47,9 +47,10 @@ def is_chat(row: Row) -> bool:
 def record_row(row: Row) -> Row | str:
     """Return the last exchange as a row with canonical names and its history, or the reason to skip it."""
     path, talk = _talk(row)
-    written, response = _reply(row, path)
     notes: list[str] = []
+    written, response = _reply(row, path, notes)
     own: list[Any] | None = None
+    replied: list[ChatTurn] = []
     if response is None:
         last = max((at for at, turn in enumerate(talk) if turn.role == "assistant" and turn.text.strip()), default=-1)
         after = {turn.role for turn in talk[last + 1 :]}
@@ -60,7 +61,8 @@ def record_row(row: Row) -> Row | str:
         own = documents(said[last], OF_EVIDENCE) if len(said) > last and isinstance(said[last], dict) else None
         response, talk = talk[last].text, talk[:last]
     else:
-        own = _searched(find(row, written))
+        reply: Any = find(row, written)
+        replied = turns(reply.get("output") if isinstance(reply, dict) else reply)
     question = asked_last(talk)
     if question is None:
         return NO_USER
@@ -74,7 +76,7 @@ def record_row(row: Row) -> Row | str:
     found |= {"history": list(question.history)} if question.history else {}
     found |= {"generator": model} if model else {}
     if not any(folded(name) in EVIDENCE for name in rest):
-        shown, note = (own, "") if own is not None else _evidence(talk)
+        shown, note = (own, "") if own is not None else _evidence(talk, replied)
         found |= {"contexts": shown} if shown is not None else {}
         notes += [note] if note else []
     return {**found, NOTES: notes} if notes else found
@@ -88,27 +90,23 @@ def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
     return "", []
 
 
-def _reply(row: Row, path: str) -> tuple[str, str | None]:
+def _reply(row: Row, path: str, notes: list[str]) -> tuple[str, str | None]:
     for name in REPLIES:
         value: Any = find(row, name)
         if value is not MISSING and value is not None and not path.startswith(name):
-            return name, answered(value)
+            return name, answered(value, notes)
     return "", None
 
 
-def _searched(reply: Any) -> list[Any] | None:
-    """Return the results of file searches in a reply of OpenAI's Responses API, or None."""
-    steps = reply.get("output") if isinstance(reply, dict) else reply
-    calls = [step.get("results") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-    return [item for results in calls if results for item in documents(results) or ()] or None
-
-
-def _evidence(talk: list[ChatTurn]) -> tuple[list[Any] | None, str]:
-    last = max(at for at, turn in enumerate(talk) if turn.role == "user")
-    tools = [turn.text for turn in talk[last:] if turn.role == "tool" and turn.text.strip()]
+def _evidence(talk: list[ChatTurn], replied: list[ChatTurn]) -> tuple[list[Any] | None, str]:
+    """Return the passages of the last exchange, or None, and a note; ``replied`` are turns in a separate reply."""
+    last, end = (
+        max((at for at, turn in enumerate(part) if turn.role == "user"), default=-1) for part in (talk, replied)
+    )
+    steps = [*talk[last:], *replied[end + 1 :]]
+    tools = [turn for turn in steps if turn.passages or (turn.role == "tool" and turn.text.strip())]
     if tools:
-        found = ((documents(text) if opened(text) is not text else None, text) for text in tools)
-        return [item for inner, text in found for item in ([text] if inner is None else inner)], ""
+        return [passage for turn in tools for passage in turn.passages], ""
     systems = [turn.text for turn in talk if turn.role == "system"]
     tagged = [match[2].strip() for text in [*systems, talk[last].text] for match in TAGGED.finditer(text)]
     if tagged:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import opened
-from ragstone.records.logged_texts import answered, asked, documents
+from ragstone.records.logged_texts import SEVERAL, answered, asked, documents
 from ragstone.records.mapping import Row
 
 QUESTIONS: Final = ("input", "query", "question")
@@ -18,7 +18,6 @@ NODES: Final = "source_nodes"
 """The key of the documents in a LlamaIndex response."""
 
 GENERATED: Final = ("data", "query", "documents")
-FIRST_REPLY: Final = "response: several replies; the first is used"
 SETTINGS: Final = "init_parameters"
 """The key under which ``to_dict`` of some versions puts the fields of a Haystack answer (``GENERATED``)."""
 
@@ -91,7 +90,7 @@ def haystack_row(row: Row) -> Row:
         replies = _of_components(row, "replies")[-1]
         found = {"response": answered(replies[:1])}
         found |= {"contexts": shown} if shown else {}
-        found |= {NOTES: [FIRST_REPLY]} if len(replies) > 1 else {}
+        found |= {NOTES: [SEVERAL]} if len(replies) > 1 else {}
     model = metas[0].get("model") if metas and isinstance(metas[0], dict) else None
     return {**rest, **found, **({"generator": model} if isinstance(model, str) else {})}
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from ragstone.records.fields import folded
 from ragstone.records.jsontext import opened
+from ragstone.records.values import readable
 
 ROLES: Final[Mapping[str, str]] = {
     "user": "user", "human": "user", "humanmessagechunk": "user",
@@ -21,10 +22,11 @@ ROLES: Final[Mapping[str, str]] = {
 """Message roles as tools write them, mapped to canonical roles."""
 
 ASKED: Final = ("question", "userinput", "userquery", "userquestion", "query", "querystr", "querybundle", "input",
-                "prompt", "text", "content", "message", "messages", "inputs", "kwargs", "args", "data")  # fmt: skip
+                "prompt", "text", "content", "contents", "message", "messages", "inputs", "kwargs", "args",
+                "data")  # fmt: skip
 ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output", "outputtext", "result", "generation",
                    "completion", "replies", "answers", "text", "content", "parts", "data", "message", "messages",
-                   "delta", "choices", "generations", "outputs", "kwargs", "initparameters")  # fmt: skip
+                   "delta", "choices", "candidates", "generations", "outputs", "kwargs", "initparameters")  # fmt: skip
 """Folded keys that hold the text of a step or a container of it, the most specific first."""
 
 EVIDENCE: Final = ("retrievedcontexts", "retrievalcontext", "retrievaldocuments", "sourcedocuments", "sourcenodes",
@@ -33,6 +35,11 @@ RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results"
 """Folded keys that hold documents: `EVIDENCE` in any output, `RETRIEVED` in that of a retriever."""
 EARLIER: Final = ("chathistory", "history")
 ERRORS: Final = ("error", "errors", "exception", "traceback")
+TEXTS: Final = ("text", "input_text", "output_text")
+ATTACHED: Final = ("document", "search_result")
+UNSAID: Final = (*ATTACHED, "reasoning", "thinking", "redacted_thinking")
+"""Types of message parts: texts; passages that the user attached; and all that are no part of the message's text."""
+SEVERAL: Final = "response: several replies; the first is used"
 DEEPEST: Final = 6
 """Maximum depth of nested objects to search for a text."""
 
@@ -45,10 +52,14 @@ class Asked(NamedTuple):
 
 
 class ChatTurn(NamedTuple):
-    """One chat message: its canonical role (`ROLES`) and its text, which is empty if it only calls tools."""
+    """One chat message: its canonical role (`ROLES`) and its text, which is empty if it only calls tools.
+
+    ``passages`` are what a tool returned, or what a user attached to the message.
+    """
 
     role: str
     text: str
+    passages: tuple[Any, ...] = ()
 
 
 def turns(value: Any) -> list[ChatTurn]:
@@ -70,16 +81,22 @@ def _turn(item: Any) -> ChatTurn | None:
     for inner in ("message", "kwargs", "data"):
         if isinstance(item.get(inner), dict):
             return _turn({"type": item.get("type"), **item[inner]})
+    kind = str(item.get("type"))
+    if "role" not in item and kind.endswith(("reasoning", "_call", "_call_output")):  # OpenAI's Responses API
+        returned = item.get("results") or item.get("output") or ()
+        return ChatTurn("tool" if returned else "assistant", "", _passages(returned))
     role = ROLES.get(str(item.get("role") or item.get("_role") or item.get("type") or item.get("from")).lower())
-    keys = [key for key in ("content", "_content", "contents", "parts", "blocks", "text", "value") if key in item]
+    names = ("content", "_content", "contents", "parts", "blocks", "text", "value", "refusal")
+    keys = [key for key in names if key in item]
     if role is None or not keys:
         return None
     contents = item[keys[0]]
-    if isinstance(contents, list) and any(
-        isinstance(one, dict) and one.get("type") == "tool_result" for one in contents
-    ):
+    parts = [part for part in contents if isinstance(part, dict)] if isinstance(contents, list) else []
+    if any(part.get("type") == "tool_result" for part in parts):
         role = "tool"  # Anthropic gives these the role "user"
-    return ChatTurn(role, next((text for key in keys if (text := _content(item[key]))), ""))
+    text = next((text for key in keys if (text := _content(item[key]))), "")
+    held = (contents or text) if role == "tool" else [part for part in parts if part.get("type") in ATTACHED]
+    return ChatTurn(role, text, _passages(held))
 
 
 def _content(value: Any) -> str:
@@ -88,10 +105,39 @@ def _content(value: Any) -> str:
         return value
     if isinstance(value, list):
         return "".join(map(_content, value))
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _part(value) in UNSAID or value.get("thought") is True:
         return ""
-    names = ("text", "content", "value", "message_content")
+    names = ("text", "content", "value", "message_content", "response", "resource", "refusal")
     return next((text for name in names if (text := _content(value.get(name)))), "")
+
+
+def _part(value: Any) -> str:
+    """Return the type of a part of a message; empty if it is none."""
+    return str(value.get("type") or value.get("block_type") or "") if isinstance(value, dict) else ""
+
+
+def _is_content(parts: Sequence[Any]) -> bool:
+    """Return whether a list is the content of one message: typed parts, some of them texts."""
+    types = list(map(_part, parts))
+    return all(types) and not set(types).isdisjoint(TEXTS)
+
+
+def _passages(value: Any) -> tuple[Any, ...]:
+    """Return the passages in what a tool returned: documents, else each part of a list, else the text itself."""
+    if isinstance(value, dict) and _part(value) in ATTACHED:
+        source = value.get("source")
+        inner = source if isinstance(source, dict) else value
+        text = "\n".join(map(_content, inner.get("content") or ())) or inner.get("data")
+        return ({**value, "content": text},) if isinstance(text, str) and inner.get("type") != "base64" else ()
+    if isinstance(value, dict):
+        return _passages(value.get("content") if _part(value) == "tool_result" else _content(value))
+    listed = isinstance(value, list) and not any(map(_part, value))
+    found = documents(value) if listed or (value and opened(value) is not value) else None
+    if found is not None and readable(found):
+        return tuple(found)
+    if isinstance(value, list):
+        return tuple(passage for part in value for passage in _passages(part))
+    return (value,) if isinstance(value, str) and value.strip() else ()
 
 
 def asked(value: Any, depth: int = 0) -> Asked | None:
@@ -102,6 +148,7 @@ def asked(value: Any, depth: int = 0) -> Asked | None:
     if found := turns(value):
         return asked_last(found)
     if isinstance(value, list):
+        value = [_content(value)] if _is_content(value) else value
         return asked(value[0], depth + 1) if len(value) == 1 and depth < DEEPEST else None
     if not isinstance(value, dict) or depth > DEEPEST:
         return None
@@ -148,11 +195,17 @@ def turns_before(row: dict[str, Any], question: str, response: str) -> tuple[Map
     return _as_history(found[:last] if current else found)
 
 
-def answered(value: Any, depth: int = 0) -> str | None:
-    """Return the answer in a step's output; None if it contains no text."""
+def answered(value: Any, notes: list[str] | None = None, depth: int = 0) -> str | None:
+    """Return the answer in a step's output; None if it contains no text. Of several replies, note the choice."""
     value = opened(value)
     if isinstance(value, str):
         return value
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # a batch of one prompt
+    if isinstance(value, list) and len(value) > 1 and all(map(_is_reply, value)):
+        value = value[:1]
+        if notes is not None:
+            notes.append(SEVERAL)
     if found := turns(value):
         last = next((turn.text for turn in reversed(found) if turn.role == "assistant"), None)
         chunks = len(found) > 1 and all(turn.role == "assistant" for turn in found) and _is_stream(value)
@@ -160,15 +213,26 @@ def answered(value: Any, depth: int = 0) -> str | None:
     if depth > DEEPEST:
         return None
     if isinstance(value, list):
-        parts = [answered(item, depth + 1) for item in value]
+        if _is_content(value):
+            return _content(value) or None
+        parts = [answered(item, notes, depth + 1) for item in value]
         texts = [part for part in parts if part is not None]
         return "".join(texts) if len(texts) == 1 or _is_stream(value) else None
     if not isinstance(value, dict):
         return None
+    if (said := _turn(value)) and said.role == "assistant" and said.text:
+        return said.text
     for inner in _values(value, ANSWERED):
-        if (text := answered(inner, depth + 1)) is not None:
+        if (text := answered(inner, notes, depth + 1)) is not None:
             return text
-    return answered(next(iter(value.values())), depth + 1) if len(value) == 1 and not is_error(value) else None
+    return answered(next(iter(value.values())), notes, depth + 1) if len(value) == 1 and not is_error(value) else None
+
+
+def _is_reply(item: Any) -> bool:
+    """Return whether an item is one of the replies to a request for several: an object around a message."""
+    held = (item.get("message"), item.get("content")) if isinstance(item, dict) and "role" not in item else ()
+    said = next((_turn(message) for message in held if isinstance(message, dict)), None)
+    return said is not None and said.role == "assistant"
 
 
 def is_error(value: Any) -> bool:

@@ -169,7 +169,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     spans, root, llm = tree.spans, tree.root, tree.last_llm
     question = asked(root.input) or (asked(llm.input) if llm else None)
     outputs = [span.output for span in (root, llm) if span is not None and span.kind not in STEPS]
-    response = next((text for text in map(answered, outputs) if text is not None), None)
+    response = next((text for output in outputs if (text := answered(output, notes)) is not None), None)
     if response is None and not any(map(is_error, outputs)):  # the answer itself is JSON
         response = next((output for output in outputs if isinstance(output, str)), None)
         notes += [AS_JSON] if response is not None else []
