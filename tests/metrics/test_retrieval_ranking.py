@@ -109,6 +109,9 @@ def test_no_relevant_passage_has_no_recall() -> None:
     assert (scores["recall"].status, scores["recall"].reason) == ("empty", "no passage is relevant")
     scores, _ = columns(RetrievalRanking(), ranked({"x": 1}), nobody)
     assert {one.value for one in scores.values()} == {0.0}
+    scores, _ = columns(RetrievalRanking(), ranked({"x": 1}, "1", "2"), nobody)
+    assert {(one.value, one.status) for one in scores.values()} == {(None, "missing_field")}, "no passage has an id"
+    assert columns(RetrievalRanking(), ranked({"2": 1, "x": 1}, "1", "2"), nobody)[0]["mrr"].value == 0.5
 
 
 def test_without_ids_the_grades_of_context_relevance_are_used() -> None:

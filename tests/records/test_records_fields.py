@@ -155,20 +155,21 @@ def test_passages_come_in_many_shapes() -> None:
             "contexts": [
                 "one",
                 {"docid": "d", "segment": "two", "score": 0.5, "rank": 9, "judgment": 2},
-                {"id": 7, "page_content": "three"},
+                {"_id": 7, "page_content": "three"},
                 {"pid": "", "content": "four", "text": ""},
                 {"passage": None},
                 None,
+                {"docId": "d8", "content": "eight"},
             ],
         }
     )
     assert record.contexts == (
         Passage("1", "one", 1), Passage("d", "two", 2), Passage("7", "three", 3), Passage("4", "four", 4),
-        Passage("5", "", 5), Passage("6", "", 6),
+        Passage("5", "", 5), Passage("6", "", 6), Passage("d8", "eight", 7),
     )  # fmt: skip
     assert record.notes == ("contexts: a blank passage",)
     assert record.meta["context_details"]["d"] == {"score": 0.5, "rank": 9, "judgment": 2}
-    assert [passage.text for passage in record.passages] == ["one", "two", "three", "four"]
+    assert [passage.text for passage in record.passages] == ["one", "two", "three", "four", "eight"]
     assert record_of({"id": "a", "contexts": "[1] one"}).contexts == (Passage("1", "[1] one", 1),)
 
 

@@ -20,6 +20,7 @@ from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
 COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
 NAMED: Final = 5
 """Maximum number of ids listed in a reason."""
+UNNAMED: Final = "passages without ids cannot be compared with relevant ids"
 _SHOWN: Final = {"with the score of the one before": "tied with the previous passage"}
 
 
@@ -108,6 +109,8 @@ class RetrievalRanking(Metric):
         if record.contexts is None:
             return self.nothing(record, "missing_field", "no contexts")
         if record.relevant is not None:
+            if record.relevant and _are_unnamed(record, record.relevant):
+                return self.nothing(record, "missing_field", UNNAMED)
             return self._by_ids(record, record.relevant)
         if not self.ask or not record.passages or not (record.question or "").strip():
             beside = ", and no question with contexts for a judge" if self.ask else ""
@@ -184,3 +187,9 @@ def _tied(record: Record) -> list[str]:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"{', '.join(names[:NAMED])}{more}"
+
+
+def _are_unnamed(record: Record, relevant: Mapping[str, int]) -> bool:
+    """Return whether all passages are named after their ranks, and no relevant id is such a rank."""
+    ranks = {str(rank) for rank in range(1, len(record.contexts or ()) + 1)}
+    return bool(ranks) and ranks == {passage.id for passage in record.contexts or ()} and ranks.isdisjoint(relevant)

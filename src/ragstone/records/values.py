@@ -22,6 +22,8 @@ from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Sp
 PASSAGE_IDS: Final = (
     "id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id", "id_", "node_id",
 )  # fmt: skip
+PLAIN_IDS: Final = frozenset(name.replace("_", "") for name in PASSAGE_IDS)
+"""`PASSAGE_IDS` in lower case without underscores, for other spellings: ``_id``, ``docId``."""
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body")
 TEXTS_OR_NAMES: Final = ("segment", "passage", "doc")
 """Keys that hold a passage's text or, next to a text under another key, the name of its document."""
@@ -257,8 +259,9 @@ def _inner_name(item: Mapping[str, Any]) -> str:
 
 
 def _label(item: Mapping[str, Any]) -> str | None:
-    """Return the key of an object's id, or None."""
-    return next((key for key in PASSAGE_IDS if _names(item.get(key))), None)
+    """Return the key of an object's id, in any spelling, or None."""
+    spelled = (key for key in item if key.replace("_", "").lower() in PLAIN_IDS)
+    return next((key for key in (*PASSAGE_IDS, *spelled) if _names(item.get(key))), None)
 
 
 def _first(item: Mapping[str, Any], keys: Sequence[str]) -> str | None:
