@@ -55,7 +55,8 @@ FIELD_OF: Final[Mapping[str, str]] = MappingProxyType(
 """Folded name to its canonical field."""
 
 NOTES: Final = "\0notes"
-"""The key under which a reader adds notes to a row; no tool writes this name."""
+TOPIC: Final = "\0topic"
+"""The keys under which a reader adds notes to a row, and a topic that is not its id; no tool writes these names."""
 
 GOLD: Final = "context"
 GOLD_BESIDE: Final = ("retrieval_context", "actual_output")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ragstone.records.fields import NOTES
+from ragstone.records.fields import NOTES, TOPIC
 from ragstone.records.logged_texts import answered
 from ragstone.records.mapping import Row
 from ragstone.records.paths import find_first
@@ -107,13 +107,10 @@ def is_result(row: Row) -> bool:
 
 
 def result_row(row: Row) -> Row | str:
-    """Return the record of a result with its nuggets from the bank and its ``meta``, or the reason to skip it."""
+    """Return the record of a result with its topic, nuggets from the bank and ``meta``, or the reason to skip it."""
     if "set_aside" in row:
         return SET_ASIDE
-    given, contexts = row.get("meta"), row.get("contexts")
-    meta = dict(given) if isinstance(given, dict) else {}
-    if row.get("topic") not in (None, row.get("id")):
-        meta.setdefault("topic", row["topic"])
+    meta, contexts = row.get("meta"), row.get("contexts")
     units = [unit for unit in _listed(row.get("units")) if isinstance(unit, dict)]
     bank = [{key: unit.get(key) for key in ("text", "importance")} for unit in units if "/bank/" in str(unit.get("id"))]
     cited = [
@@ -123,10 +120,11 @@ def result_row(row: Row) -> Row | str:
     ]
     return {
         **{name: row[name] for name in SAME_KEYS if name in row},
+        **({TOPIC: row["topic"]} if isinstance(row.get("topic"), str) else {}),
         "contexts": [_passage(one) for one in contexts] if isinstance(contexts, list) else contexts,
         **({"citations": cited} if cited else {}),
         **({"nuggets": bank} if bank else {}),
-        **({"meta": meta} if meta else {}),
+        **({"meta": meta} if isinstance(meta, dict) else {}),
     }
 
 

@@ -28,6 +28,7 @@ from ragstone.records.fields import (
     NOTES,
     REFERENCES,
     SPELLINGS,
+    TOPIC,
     Fields,
     closest,
     folded,
@@ -141,7 +142,7 @@ class Mapper:
             meta=meta,
             where=where,
             notes=tuple(dict.fromkeys(reading.notes)),
-            topic=name,
+            topic=str(row.get(TOPIC, name)),
         )
 
     def names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
@@ -278,7 +279,7 @@ class _Reading:
         self._names = mapper.names_in(self.row)
         given = row.get(NOTES, ())  # an input may use that key too
         self.notes = [str(note) for note in given] if isinstance(given, list) else []
-        self._consumed: set[str] = {NOTES}
+        self._consumed: set[str] = {NOTES, TOPIC}
         self._gold: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
         said = "contexts" in mapper.mapped_fields or GOLD in mapper.roots
