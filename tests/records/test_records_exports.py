@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import time
 import tracemalloc
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from ragstone import evaluate
 from ragstone.errors import ConfigError, RecordError
-from ragstone.records import Layout, open_records, survey
+from ragstone.records import Layout, SetAside, open_records, survey
 from ragstone.types import DETAILS, Record
 from reading import outcomes, records, refusal
 
@@ -451,6 +452,25 @@ class Dumped:
 
     def model_dump(self) -> dict[str, Any]:
         return self._held
+
+
+def test_a_trace_may_be_in_several_files_of_a_folder(tmp_path: Path) -> None:
+    """As a collector writes them; a broken file does not part them. Files of records are read one by one."""
+    parts = {"1.jsonl": [LLM, A], "3.json": [ROOT, LATER | {"start_time": 2, "end_time": 2}]}
+    for name, rows in parts.items():
+        dumped = json.dumps(rows) if name.endswith(".json") else "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / name).write_text(dumped)
+    assert told(*records(tmp_path)) == [("q", "r", "AZ")]
+    (tmp_path / "4.jsonl.gz").write_bytes(gzip.compress(b"{}" * 9)[:12])
+    with open_records(tmp_path, on_error="skip") as source:
+        broken, whole = source
+        assert isinstance(broken, SetAside)
+        assert broken.where.startswith("4.jsonl.gz")
+        assert told(whole) == [("q", "r", "AZ")]
+        assert source.recognised == ("OpenInference spans: 1 trace, 1 record",)
+    (tmp_path / "4.jsonl.gz").unlink()
+    (tmp_path / "5.jsonl").write_text(json.dumps(RECORD))
+    assert [record.id for record in records(tmp_path)] == ["t", "t#2", "a"]
 
 
 def test_results_of_frameworks_go_in_as_they_are() -> None:

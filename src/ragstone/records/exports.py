@@ -7,7 +7,7 @@ fit is left unchanged. Before that, rows are unwrapped from ``{"data": [...]}``,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from typing import Any, Final
 
@@ -114,6 +114,8 @@ EXPORTS: Final = (
 )  # fmt: skip
 """All exports, the most distinctive shape first. To add one, add a module in this package and an entry here."""
 
+RECORDS: Final = Export(PLAIN, "Records", "the fields of each row", lambda _: True)
+
 
 class Layout(Struct, frozen=True):
     """How to read the rows of an input: the export's name (empty to recognise it) and the path of the list of rows.
@@ -140,10 +142,7 @@ class Layout(Struct, frozen=True):
 
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
         """Yield the input's rows with canonical names; ``tally`` counts records and skipped rows."""
-        mapped = frozenset(root(path) for _, path in fields.each)
-        with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
-            own = frozenset(root(path) for field, path in fields.each if field in OWN)
-            whole, export = self._recognised(rows, own)
+        with self._read(items, fields) as (whole, export):
             if export is None:
                 yield from whole
                 return
@@ -155,6 +154,19 @@ class Layout(Struct, frozen=True):
                 yield from joined(whole, lambda row: read(row) if known(row) else (), tally)
             else:
                 yield from _converted(whole, export, tally)
+
+    def export_of(self, items: Callable[[], Rows], fields: Fields) -> Export | None:
+        """Return the export that an input is; `RECORDS` if none, None if it has no rows or cannot be read."""
+        with suppress(RecordError), self._read(items, fields) as (whole, export):
+            return export or (RECORDS if next(whole, None) else None)
+        return None
+
+    @contextmanager
+    def _read(self, items: Callable[[], Rows], fields: Fields) -> Iterator[tuple[Iterator[Item], Export | None]]:
+        mapped = frozenset(root(path) for _, path in fields.each)
+        own = frozenset(root(path) for field, path in fields.each if field in OWN)
+        with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
+            yield self._recognised(rows, own)
 
     def _recognised(self, rows: Rows, mapped: frozenset[str]) -> tuple[Iterator[Item], Export | None]:
         """Return all rows, and the export recognised from the first ones.

@@ -71,7 +71,7 @@ class InputPart(NamedTuple):
 
     name: str
     items: Callable[[], Rows]
-    temporary: Path | None = None
+    temporary: tuple[Path, ...] = ()
     run: str = ""
     loose: bool = False
 
@@ -95,8 +95,7 @@ class Source:
         layout: Layout | None = None,
     ) -> None:
         """Do not call directly; use `open_records`."""
-        more = len(parts) - SHOWN
-        self.name = ", ".join(part.name for part in parts[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        self.name = _names(parts)
         self.mapper = mapper
         self.on_error = on_error
         self._parts = tuple(parts)
@@ -108,7 +107,7 @@ class Source:
         self._drawn: dict[int, Sample] = {}
         self._cut_off = False
         self._closed = False
-        self._delete = weakref.finalize(self, _unlink, [part.temporary for part in parts if part.temporary])
+        self._delete = weakref.finalize(self, _unlink, [path for part in parts for path in part.temporary])
 
     def __iter__(self) -> Reading:
         return self.read(Names())
@@ -315,6 +314,9 @@ def open_records(
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
         if (fields.files or layout.files) and all(map(_has_results, parts)):
             mapper, layout = Mapper(fields.given, blocks), layout.given
+        if not several and len(parts) > 1 and _are_spans(parts, mapper.fields, layout):
+            copies = tuple(path for part in parts for path in part.temporary)
+            parts = [InputPart(_names(parts), partial(_in_turn, [part.items for part in parts]), copies)]
         undo.pop_all()
     return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
 
@@ -343,6 +345,33 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     if len(names) > 1 and any(PurePath(name).name == "run.json" for name in names):
         names = [name for name in names if stem_of(PurePath(name)).name == "results"] or names
     return [_part(name, mapper, undo) for name in names]
+
+
+def _names(parts: Sequence[InputPart]) -> str:
+    more = len(parts) - SHOWN
+    return ", ".join(part.name for part in parts[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _are_spans(parts: Sequence[InputPart], fields: Fields, layout: Layout) -> bool:
+    """Return whether the files of a folder hold the spans of one format; then a trace may be in several of them."""
+    found = set()
+    for part in parts:
+        export = layout.export_of(part.items, fields)
+        if export is not None:
+            found.add(export.spans)
+        if None in found or len(found) > 1:
+            return False
+    return bool(found)
+
+
+def _in_turn(files: Sequence[Callable[[], Rows]]) -> Rows:
+    """Yield the items of several files; the rest of a file that cannot be read is one item."""
+    for items in files:
+        try:
+            with closing(items()) as rows:
+                yield from rows
+        except RecordError as error:
+            yield error.where, error.with_traceback(None)
 
 
 def _has_results(part: InputPart) -> bool:
@@ -394,7 +423,7 @@ def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> Inp
         undo.callback(copy.unlink)
     origin = origin_of(path, name=name)
     columns = frozenset(path for _, path in mapper.fields.each)
-    return InputPart(origin.name, partial(reader_of(origin, columns), origin, mapper), copy)
+    return InputPart(origin.name, partial(reader_of(origin, columns), origin, mapper), (copy,) if copy else ())
 
 
 def _of_python(source: Any, undo: ExitStack) -> InputPart:
@@ -404,4 +433,4 @@ def _of_python(source: Any, undo: ExitStack) -> InputPart:
         return InputPart(name, items, loose=loose)
     copy = frames.keep(items())
     undo.callback(copy.unlink)
-    return InputPart(name, partial(frames.kept, copy), copy, loose=loose)
+    return InputPart(name, partial(frames.kept, copy), (copy,), loose=loose)
