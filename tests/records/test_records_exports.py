@@ -237,6 +237,12 @@ def test_two_questions_in_one_trace_are_two_records() -> None:
     session = span("session", "")
     inner = [{**row, "parent_id": row["parent_id"] or "session"} for row in (ROOT, A, second)]
     assert told(*outcomes([session, *inner, {**LATER, "parent_id": "second"}])) == told(*records)
+    failed = span("second", "CHAIN", at=8, input_value="q2") | {"status": {"status_code": "ERROR"}}
+    silent = [span("second", "CHAIN", "session", at=8, input_value="q2"), span("l", "LLM", "second", at=9)]
+    for rows in ([failed, ROOT, A], [session, *inner[:2], LLM, *silent]):
+        with open_records([*rows, {**LATER, "parent_id": "second"}]) as source:
+            assert told(*source) == [("q", "r", "A")], "a question that failed is skipped with its passages"
+            assert source.recognised[0].partition("skipped: 1 ")[2] in ("failed before answering", "without an answer")
     alone = span("a", "RETRIEVER", input_value="q", output_value="A")
     assert told(only(alone, span("llm", "LLM", at=3, input_value="q", output_value="r"))) == [("q", "r", "A")]
 

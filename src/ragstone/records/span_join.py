@@ -231,13 +231,14 @@ class _Tree:
         useful = [span for span in answering if span.input is not None and span.output is not None]
         if answering and all(span.input is None and span.output is None for span in answering):
             useful = self._inside()
-        retrieving = self._with_below(RETRIEVER) if len(useful) > 1 else ()
+        retrieving = self._with_below(RETRIEVER)
         self._roots = [span for span in useful if span.id in retrieving]
         self.root = (self._roots or useful or answering or roots)[0]
+        self._roots += self._broken(self._roots) if self._roots else []
 
     @property
     def parts(self) -> list[_Tree]:
-        """The tree itself, or one tree per root if several roots have retrieval and an answer."""
+        """The tree itself, or one tree per root if several roots have retrieval."""
         if len(self._roots) < 2:
             return [self]
         roots = {root.id: list[TraceSpan]() for root in self._roots}
@@ -265,6 +266,19 @@ class _Tree:
             for span in found.values()
             if not any(above.id in found or above.kind in STEPS for above in self._above(span))
         ]
+
+    def _broken(self, roots: Sequence[TraceSpan]) -> list[TraceSpan]:
+        """The outermost steps beside the roots that retrieved and failed, or called an LLM, but have no output."""
+        ended = {span.id for span in self.spans if span.failed} | self._with_below(LLM)
+        needed = self._with_below(RETRIEVER) & ended - {one.id for root in roots for one in (root, *self._above(root))}
+        known = {root.id for root in roots}
+        found = []
+        for span in self.spans:
+            alone = known.isdisjoint(above.id for above in self._above(span))
+            if alone and span.id in needed and span.kind not in (*STEPS, LLM) and span.input and span.output is None:
+                known.add(span.id)
+                found.append(span)
+        return found
 
     def _with_below(self, kind: str) -> set[str]:
         """The ids of the spans of a kind and of all their ancestors."""
