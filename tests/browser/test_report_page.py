@@ -214,7 +214,7 @@ def test_a_record_opens_on_its_first_claim_to_check(page: Chromium, shown: Shown
 
 def test_a_claim_lights_its_evidence(page: Chromium, shown: Shown) -> None:
     """Pointing at words of the response lights the quotes of their claims, no others, and their rows below."""
-    result = shown.run["stone-bridge"]
+    result = shown.run["lease-deposit"]
     page.open(shown.at(f"record={result['position']}"))
     verdicts = {verdict["unit"]: verdict for verdict in score(result, "grounding")["verdicts"]}
     claims = [unit for unit in result["units"] if unit["id"] in verdicts]
@@ -235,7 +235,7 @@ def test_a_claim_lights_its_evidence(page: Chromium, shown: Shown) -> None:
 
 def test_a_quote_lights_what_leans_on_it(page: Chromium, shown: Shown) -> None:
     """And back: pointing at evidence lights the words that it was named for; whoever has no pointer sees the same."""
-    page.open(shown.at(f"record={shown.run['stone-bridge']['position']}"))
+    page.open(shown.at(f"record={shown.run['lease-deposit']['position']}"))
     page.hover(".right .evidence")
     assert page.all(".left .mark.lit")
     assert page.all(".right .evidence.lit")
