@@ -253,6 +253,7 @@ def test_nuggets_keep_what_they_bring() -> None:
         ({"docids": ["a", 7, "a"]}, ("a", "7")),
         ({"references": [{"doc_id": "a", "text": "x"}, {"quality": 1}, None]}, ("a",)),
         ({"sources": "a"}, ("a",)),
+        ({"references": [{"_id": "a"}]}, ("a",)),
         ({"docids": {"x": 1}, "references": [True]}, ()),
     ],
 )

@@ -351,7 +351,7 @@ def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:
     key = _first(item, NUGGET_SOURCES)
     named = item[key] if key else ()
     ids = [
-        ref.get(_first(ref, PASSAGE_IDS) or "") if isinstance(ref, dict) else ref
+        ref.get(_label(ref) or "") if isinstance(ref, dict) else ref
         for ref in (named if isinstance(named, list) else [named])
     ]
     return tuple(
