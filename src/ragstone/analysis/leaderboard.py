@@ -6,7 +6,6 @@ A judge failure is not a missing answer, and never counts as zero.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
@@ -253,23 +252,17 @@ def rank_agreement(ours: Leaderboard, theirs: Leaderboard, on_missing: OnMissing
     Means are over the topics of a run on which both measures have a value; ``on_missing`` applies to ``ours``. If a
     leaderboard has only means, or they share no topic, the means of each are compared as they are.
     """
-    mine, other = ours.counted(on_missing), theirs.counted()
     if ALL in (*ours.topics(), *theirs.topics()) or not ours.entries.keys() & theirs.entries.keys():
-        return _agreements(_only_means(mine), _only_means(other), by_topic=False)
-    return _agreements(mine, other, by_topic=True)
+        return _agreements(_only_means(ours, on_missing), _only_means(theirs), by_topic=False)
+    return _agreements(ours.counted(on_missing), theirs.counted(), by_topic=True)
 
 
-def _only_means(counted: _Counted) -> _Counted:
-    """Return the means of each run by measure, as the only topic."""
-    return {run: {ALL: _means(topics.values())} for run, topics in counted.items()}
-
-
-def _means(topics: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    columns: dict[str, list[float]] = defaultdict(list)
-    for values in topics:
-        for measure, value in values.items():
-            columns[measure].append(value)
-    return {measure: mean(column) for measure, column in columns.items()}
+def _only_means(board: Leaderboard, on_missing: OnMissing = "warn") -> _Counted:
+    """Return the means of each run by measure, as those of its only topic."""
+    return {
+        standing.run: {ALL: {measure: value for measure, value in standing.means.items() if value is not None}}
+        for standing in board.standings(on_missing)
+    }
 
 
 def _agreements(ours: _Counted, theirs: _Counted, *, by_topic: bool) -> list[BoardAgreement]:

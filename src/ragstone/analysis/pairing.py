@@ -32,9 +32,9 @@ class MetricSide(Struct, frozen=True):
     """One run's values of a metric.
 
     Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others, with ``unreadable`` for
-    records without any score. Over the pairs: the
-    ``mean``, the mean if every unjudged unit were worst or best (``low``, ``high``), and the units ``asked`` and
-    ``unjudged``. For nuggets, ``records`` counts the nuggets of all banks, and ``scored`` those with a verdict.
+    records without any score. Over the pairs: the ``mean``, the mean if every unjudged unit were worst or best
+    (``low``, ``high``), and the units ``asked`` and ``unjudged``. For nuggets, ``records`` counts the nuggets of all
+    banks, and ``scored`` those with a verdict.
     """
 
     records: int

@@ -69,9 +69,8 @@ class Shards:
             place.put(data, MANIFEST)
         found = cls.found(str(options.out))
         found.check(plan, of or found.of)
-        if options.refresh and not found.manifest["options"].get(
-            "refresh"
-        ):  # its finished shards would not be asked again
+        refreshed = found.manifest["options"].get("refresh")
+        if options.refresh and not refreshed:  # its finished shards would not be asked again
             raise ConfigError(f"{place}: its shards were started without --refresh; use another folder with -o")
         return found
 

@@ -79,9 +79,8 @@ def _marks(text: str, record: Record) -> Iterator[_Mark]:
     ids = frozenset() if ranks else frozenset(passage.id for passage in record.contexts or ())
     for found in _BRACKETS.finditer(text):
         cited: list[int | str] = []
-        for part in (
-            [found[1].strip()] if passage_id(found[1].strip()) in ids else re.split(r"\s*[,;]\s*", found[1].strip())
-        ):
+        inside = found[1].strip()
+        for part in [inside] if passage_id(inside) in ids else re.split(r"\s*[,;]\s*", inside):
             number = _NUMBER.fullmatch(part)
             if (name := passage_id(part)) in ids:
                 cited.append(name)
