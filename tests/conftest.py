@@ -112,12 +112,6 @@ def server() -> Iterator[FakeServer]:
         yield running
 
 
-@pytest.hookimpl(optionalhook=True)  # the environments of Ray and of the local model have no xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """Two processes for each core: much of a test's time is spent waiting for a child process or a browser."""
-    return 2 * (os.cpu_count() or 1)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need data from outside, so that they can be chosen."""
     for item in items:
