@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragstone.errors import ConfigError, RecordError
@@ -426,6 +426,7 @@ def test_what_is_taken_away_is_what_was_found(path: str, left: Any) -> None:
     assert without({"l": [[1, 2], [3]], "m": [4, 5]}, path) == left
 
 
+@example([None], "[]0")
 @given(
     st.recursive(
         st.none() | st.text("ab", max_size=2),

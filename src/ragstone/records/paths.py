@@ -41,10 +41,10 @@ def without(value: Any, path: str) -> Any:
     """Return a copy without the value at the path, or `MISSING` if nothing is left; the original is unchanged."""
     if not path or value is MISSING:
         return MISSING
+    if find(value, path) is MISSING:
+        return value
     if path.startswith("["):
         return _without_items(value, path)
-    if not isinstance(value, dict):
-        return value
     for key, rest in _readings(path):
         if key in value and find(value[key], rest) is not MISSING:
             kept = without(value[key], rest)
@@ -89,16 +89,13 @@ def _each(found: list[Any], *, flat: bool) -> Any:
     return [None if item is MISSING else item for item in found]
 
 
-def _without_items(value: Any, path: str) -> Any:
+def _without_items(value: list[Any], path: str) -> Any:
+    """Take a path that is there from the items of a list."""
     match = _INDEX.match(path)
-    if match is None or not isinstance(value, list):
-        return value
+    assert match is not None, path
     rest = path[match.end() :]
     places = range(len(value))
-    try:
-        chosen = places if match[1] in ("", "-") else (places[int(match[1])],)
-    except IndexError:
-        return value
+    chosen = places if match[1] in ("", "-") else (places[int(match[1])],)
     kept = [without(item, rest) if number in chosen else item for number, item in enumerate(value)]
     left = [None if item is MISSING else item for item in kept]
     return MISSING if all(item is None for item in left) else left
