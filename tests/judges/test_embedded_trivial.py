@@ -52,6 +52,7 @@ def test_a_heading_that_is_a_statement_is_weighed(text: str) -> None:
         "**The will of the people**",
         "**Cost of living**",
         "**Key features**",
+        "Here are the steps to descale it: 1.",
     ],
 )
 def test_a_title_is_not(text: str) -> None:

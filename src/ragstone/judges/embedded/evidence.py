@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from heapq import nlargest
 from itertools import pairwise
@@ -18,13 +19,27 @@ from ragstone.judges.embedded.contrasts import asks, doubted
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Masks, Statement, masks_of, windows_of
-from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, Token, listed_stems, pronouns, stem_of
+from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set
+from ragstone.judges.embedded.words import (
+    NAME,
+    NEGATION,
+    NUMBER,
+    WORD,
+    Token,
+    listed_stems,
+    listed_words,
+    pronouns,
+    stem_of,
+)
 
 _JOINED: Final = re.compile(r"(?:-\w+)+")
 WORDS_NAMED: Final = 5  # maximum words named in a reason
 LITTLE: Final = 0.1  # minimum share of a statement that a second window, or part of one, must add to be quoted
 TELLING: Final = 3.0  # minimum weight of a word that is meaningful by itself
+BRIEF: Final = 3  # content words of a statement that is supported only if the windows have ...
+MOST: Final = 0.7  # ... this share of them
+BEHIND: Final = 3  # maximum distance of what a statement says of its subject from "is"
+ALIKE: Final = 0.85  # minimum similarity of two spellings of a word: "haemophilia", "hemophilia"
 QUOTED: Final = 240  # characters of a sentence that is quoted in clauses
 GAP: Final = 40  # maximum characters between two parts that are quoted together
 SHORTEST: Final = 80  # minimum characters of a part of a sentence; shorter clauses stay with the next one
@@ -57,7 +72,8 @@ class Finding(Struct, frozen=True):
 
     There are at most ``WORDS_NAMED`` ``missing`` words: numbers first, then names, then the rarest. ``telling`` are
     those of them that are meaningful by themselves. ``echoed``: all of them occur in the question. ``clash`` is a fact
-    that the evidence states differently. ``quotes`` are the parts of the windows that decide.
+    that the evidence states differently. ``quotes`` are the parts of the windows that decide. ``partial``: a word that
+    a brief statement is about is missing, so it cannot be supported ("The lid is gold" by "The lid is made of steel").
     """
 
     features: Features
@@ -70,6 +86,7 @@ class Finding(Struct, frozen=True):
     telling: tuple[str, ...] = ()
     echoed: bool = False
     quotes: tuple[tuple[int, int, int], ...] = ()
+    partial: bool = False
 
 
 def find(
@@ -116,7 +133,10 @@ def find(
     echoed = all(statement.stems[i] in asked for i in lost)
     share = statement.share(in_best)
     parts = tuple(quote for place in places for quote in _quotes(statement, masks, place, library))
-    return Finding(features, places, missing, shared, len(statement.tokens), share, found, telling, echoed, parts)
+    brief = len(statement.stems) <= BRIEF and features.near < MOST
+    partial = brief and _lacks(claim, statement, union, places, library)
+    words = len(statement.tokens)
+    return Finding(features, places, missing, shared, words, share, found, telling, echoed, parts, partial)
 
 
 def _quotes(statement: Statement, masks: Masks, place: Stretch, library: Library) -> list[tuple[int, int, int]]:
@@ -198,6 +218,23 @@ def _telling(statement: Statement, union: int, asked: Collection[str]) -> list[i
         return kind == NUMBER, kind == NAME, statement.w[i], -i
 
     return sorted(nlargest(WORDS_NAMED, lost, told))
+
+
+def _lacks(claim: str, statement: Statement, union: int, places: Sequence[Stretch], library: Library) -> bool:
+    """Return whether the windows lack a word behind "is" or the like, its opposite and other spellings of it.
+
+    A negated statement may be true because they lack it, so this returns False.
+    """
+    words = [claim[token.start : token.end].lower() for token in statement.tokens]
+    copulas = listed_words("copulas", library.language)
+    there = grammar().union(token.stem for where in places for token in library.tokens(where))
+    return all(token.kind != NEGATION for token in statement.tokens) and any(
+        not copulas.isdisjoint(words[max(0, i - BEHIND) : i])
+        and there.isdisjoint(opposites(token.stem, library.language))
+        and not get_close_matches(token.stem, there, 1, ALIKE)
+        for i, token in enumerate(statement.tokens)
+        if token.kind == WORD and token.stem in statement.weights and not union >> statement.number[token.stem] & 1
+    )
 
 
 def _features(

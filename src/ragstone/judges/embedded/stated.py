@@ -27,12 +27,14 @@ from ragstone.judges.embedded.words import (
     listed_words,
     tokens_of,
 )
-from ragstone.segment import FUNCTION_WORDS
+from ragstone.segment import FUNCTION_WORDS, language_of, sentences
 
+MARKED: Final = 12  # maximum characters of the marker of the next item, with space
 FARTHEST: Final = 120  # maximum characters of a lead-in
 SHORT: Final = 4  # minimum content words of an answer that needs no question
 BRIEF: Final = 400  # ... characters beyond which an answer is assumed to have that many
 MARK: Final = re.compile(r"\s*(?:>\s+|[-*+\u2022\u2013]\s+|\(?\d{1,3}[.)]\s+|\(?[a-z]\)\s+)")
+_NEXT: Final = re.compile(r"\s+\(?\d{1,3}[.)]\s*$")  # the marker of the next item: "Turn it on. 2."
 _CITED: Final = r"(?:[A-Za-z]{1,10}[ _:#.-]?)?\d{1,4}"
 _CITATIONS: Final = re.compile(
     rf"\s?(?:\[\s?\^?{_CITED}(?:\s?[,;\u2013-]\s?{_CITED}){{0,20}}\s?\]|\u3010[^\u3011\n]{{1,40}}\u3011)"
@@ -50,9 +52,23 @@ _ASKED: Final = re.compile(r"\s*(?:\u5417|\u55ce|\u304b)?\s*[?\uff1f]\s*$")
 
 
 def unmarked(text: str) -> str:
-    """Return a sentence without its list marker, unless nothing else is left."""
+    """Return a sentence without its list marker and that of the next item, unless nothing else is left."""
+    text = _without_next(text)
     mark = MARK.match(text)
     return text[mark.end() :] if mark and text[mark.end() :].strip() else text
+
+
+def _without_next(text: str) -> str:
+    """Return a sentence without the marker of the next item: "Here are the steps: 1.", but not "See Fig. 3."."""
+    after = _NEXT.search(text[-MARKED:])
+    if after is None:
+        return text
+    at = len(text) - len(text[-MARKED:]) + after.start()
+    language = language_of(text)
+    announced = text[at - 1] == ":" and any(
+        one in text.lower() for one in listed_phrases("announcements", language, ENGLISH)
+    )
+    return text[:at] if announced or len(sentences(text, language)) > len(sentences(text[:at], language)) else text
 
 
 def stated(text: str, language: str) -> str:

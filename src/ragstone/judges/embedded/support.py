@@ -188,11 +188,12 @@ def _stems_asked(question: str, language: str) -> tuple[str, ...]:
 
 
 def _chance(finding: Finding) -> float:
-    """Return the calibrated probability; 0 without shared words, and multiplied by ``maybe`` with a clash."""
+    """Return the calibrated probability; 0 without shared words, less with a clash or if partial."""
     if not finding.windows:
         return 0.0
     fitted = model().support
     chance = probability(round(fitted.log_odds(finding.features), 6), fitted.calibration)
+    chance = min(chance, fitted.yes - 0.01) if finding.partial else chance
     return chance if finding.clash is None else chance * (fitted.maybe or fitted.yes / 2)
 
 
