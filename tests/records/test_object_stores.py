@@ -71,7 +71,9 @@ def test_parts_in_and_results_out(bucket: Any, tmp_path: Path) -> None:
         (tmp_path / "in" / f"part-{number}.jsonl").write_bytes(lines(ROWS[3 * number : 3 * number + 3]))
     (tmp_path / "in" / "_SUCCESS").write_bytes(b"")
     run(f"{tmp_path}/in", tmp_path, out=tmp_path / "out")
+    object_stores._system.cache_clear()
     run("s3://bkt/in/", tmp_path, out="s3://bkt/out")
+    assert object_stores._system.cache_info().misses == 1, "connecting takes longer than reading a file"
     assert bucket.cat_file("bkt/out/results.jsonl") == (tmp_path / "out" / "results.jsonl").read_bytes()
     assert {name.rpartition("/")[2] for name in bucket.ls("bkt/out")} == {"results.jsonl", "run.json", "summary.json"}
     assert [record.id for record in open_records("s3://bkt/in/part-1.jsonl")] == ["r3", "r4", "r5"]

@@ -7,9 +7,12 @@ line that names the address. fsspec's packages retry temporary failures themselv
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -18,6 +21,7 @@ from ragstone.records.bytestream import temporary
 
 _ADDRESS: Final = re.compile(r"(s3|gs|gcs|az|abfs)://")
 _PACKAGES: Final = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs"}
+_SETTINGS: Final = ("AWS_", "GOOGLE_", "GCSFS_", "AZURE_", "FSSPEC_")  # environment variables that packages read
 _FOREIGN: Final = (
     ("botocore.exceptions", "BotoCoreError"), ("google.auth.exceptions", "GoogleAuthError"),
     ("gcsfs.retry", "HttpError"), ("azure.core.exceptions", "AzureError"),
@@ -36,11 +40,12 @@ def opened(address: str, what: str = "cannot be read") -> Iterator[tuple[Any, st
 
     A missing file, too, becomes a ConfigError, unless the block itself handles FileNotFoundError.
     """
-    scheme = address.partition(":")[0]
+    scheme, _, rest = address.partition("://")
+    settings = frozenset((name, value) for name, value in os.environ.items() if name.startswith(_SETTINGS))
     try:
-        import fsspec  # noqa: PLC0415 - an extra
-
-        system, path = fsspec.url_to_fs(address, skip_instance_cache=True)
+        system = _system(f"{scheme}://{rest.partition('/')[0]}", settings, os.getpid(), threading.get_ident())
+        path = system._strip_protocol(address)  # noqa: SLF001 - the part of url_to_fs that needs no new file system
+        system.invalidate_cache()
     except ImportError as error:
         package = _PACKAGES[scheme]
         raise InputError(
@@ -52,9 +57,18 @@ def opened(address: str, what: str = "cannot be read") -> Iterator[tuple[Any, st
     except FileNotFoundError as error:
         raise ConfigError(f"{address}: no such file or bucket") from error
     except PermissionError as error:
+        _system.cache_clear()  # the credentials may be changed in their file
         raise ConfigError(f"{address}: access denied ({_line(error)}); check the credentials of {scheme}://") from error
     except (OSError, *foreign) as error:
         raise ConfigError(f"{address}: {what} ({_line(error)})") from error
+
+
+@lru_cache(maxsize=8)
+def _system(bucket: str, _settings: frozenset[tuple[str, str]], _process: int, _thread: int) -> Any:
+    """Return the file system of a bucket. A new one for each file would take longer than the file."""
+    import fsspec  # noqa: PLC0415 - an extra
+
+    return fsspec.url_to_fs(bucket, skip_instance_cache=True)[0]
 
 
 def parts_of(address: str) -> list[str]:
