@@ -5,6 +5,7 @@ Data that are no part of the project may lie beside the checkout; tests that ask
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import math
 import os
@@ -23,6 +24,8 @@ from ragstone.metrics import refalign
 from ragstone.testing import FakeServer
 
 OUTSIDE: Final = Path(__file__).parents[2] / "shared" / "data"
+
+gc.disable()  # until the tests are collected: a million objects, none of which is garbage
 
 if hasattr(signal, "SIGHUP"):  # ignored under nohup, and so by the processes that tests start
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -110,6 +113,12 @@ def server() -> Iterator[FakeServer]:
     """A language model behind an endpoint of this machine."""
     with FakeServer() as running:
         yield running
+
+
+def pytest_collection_finish() -> None:
+    """Else each full collection, such as after an interrupt, would look at all the tests again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,22 +8,33 @@ import gc
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from ragstone.api.loop import YOUNG, run_here
 
 
+@pytest.fixture
+def unfrozen() -> Iterator[None]:
+    """As in a user's process: the tests themselves are frozen."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 async def collector() -> tuple[int, bool]:
     return gc.get_threshold()[0], gc.get_freeze_count() > 0
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_the_collector_looks_seldom_while_work_goes_on_and_as_before_after_it() -> None:
     before = gc.get_threshold(), gc.get_freeze_count()
     assert run_here(collector()) == (YOUNG, True)
     assert (gc.get_threshold(), gc.get_freeze_count()) == before
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_it_is_as_before_when_the_work_fails() -> None:
     async def fail() -> None:
         raise RuntimeError("no")
@@ -34,6 +45,7 @@ def test_it_is_as_before_when_the_work_fails() -> None:
     assert (gc.get_threshold(), gc.get_freeze_count()) == before
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_the_last_of_several_runs_puts_it_back() -> None:
     before = gc.get_threshold(), gc.get_freeze_count()
     begun, end = threading.Event(), threading.Event()
