@@ -9,15 +9,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 help:
 	@echo "make demo    evaluate and compare two example systems"
 	@echo "make test    run the tests"
-	@echo "make coverage  the same, and which lines no test reaches (half as long again)"
-	@echo "make test-services  pull from and push to real Phoenix and MLflow servers on this machine (installs 2 GB, once)"
-	@echo "make test-ray  run the tests of shards on a real Ray (installs 240 MB, once)"
-	@echo "make test-local-llm  run a small language model here and the tests that ask it (130 MB to download)"
+	@echo "make coverage  run the tests and list uncovered lines (takes 50% longer)"
+	@echo "make test-services  test pull and push with local Phoenix and MLflow servers (installs 2 GB, once)"
+	@echo "make test-ray  run the shard tests on a real Ray cluster (installs 240 MB, once)"
+	@echo "make test-local-llm  run the tests that use a small local language model (downloads 130 MB, once)"
 	@echo "make check   everything CI runs: format, lint, types, architecture, tests, wheel"
 	@echo "make docs    build the documentation site in out/docs"
-	@echo "make benchmark  measure what the engine adds to a call, beside a bare client"
+	@echo "make benchmark  measure the engine's overhead per call, compared with a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
-	@echo "make evaluate-model  measure the embedded judge (needs the same data)"
+	@echo "make evaluate-model  measure the embedded judge (needs the training data)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ragstone needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
@@ -81,7 +81,7 @@ $(VENV)/.docs: $(VENV)/.dev locks/docs.txt
 
 docs: $(VENV)/.docs
 	@$(BIN)/sphinx-build -q -W --keep-going -d .sphinx_cache docs out/docs
-	@cat docs/*.md docs/tasks/*.md docs/metrics/*.md docs/tools/*.md | wc -w | xargs echo "out/docs/index.html, words besides the reference and decisions:"
+	@echo "wrote out/docs/index.html ($$(cat docs/*.md docs/tasks/*.md docs/metrics/*.md docs/tools/*.md | wc -w) words, without the reference and decisions)"
 
 benchmark: $(VENV)/.core
 	@$(BIN)/python benchmarks/engine.py

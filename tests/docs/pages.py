@@ -18,6 +18,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, Final
 
 from ragstone.analysis.run import Run
@@ -31,7 +32,7 @@ ADDRESS: Final = "http://127.0.0.1:8000/v1"
 """Where pages say that an endpoint of the reader's own is."""
 
 _SAID: Final = re.compile(r'(\w+)=(?:"([^"]+)"|(\w+))')
-_BLOCK: Final = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = []
     for match in _BLOCK.finditer(text):
-        said = {name: quoted or bare for name, quoted, bare in _SAID.findall(match[2])}
+        said = {name: quoted or bare for name, quoted, bare in _SAID.findall(match[3])}
         line = text.count("\n", 0, match.start()) + 1
         code = int(said.get("exit", 0))
-        found.append(Block(match[1], match[3], line, said.get("title", ""), code, said.get("from", "")))
+        found.append(Block(match[2], dedent(match[4]), line, said.get("title", ""), code, said.get("from", "")))
     return found
 
 
@@ -145,6 +146,8 @@ class Reader:
         """One command; what is not Ragstone's is left to the reader, but for pipes into it and out of it."""
         source, _, rest = command.typed.rpartition(" | ragstone ")
         words = shlex.split(f"ragstone {rest}" if source else command.typed)
+        if words == ["make", "demo"]:
+            words = ["ragstone", "demo"]
         if words[0] != "ragstone":
             return
         feed = Path(shlex.split(source)[-1]).read_bytes() if source else b""

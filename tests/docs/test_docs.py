@@ -99,7 +99,7 @@ def interrupted(_: Live) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", [ROOT / "README.md", *pages()], ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
     """Every block of Python runs, and every ragstone command ends and prints as the page shows."""
     reader.follow(page)
