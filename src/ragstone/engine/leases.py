@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -122,6 +122,10 @@ class _Account(Struct):
     tally: Tally = field(default_factory=Tally)
 
 
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    return Amount(*map(sum, zip(*amounts, strict=True)))
+
+
 class Ledger:
     """Everything lent to workers."""
 
@@ -150,8 +154,9 @@ class Ledger:
 
     def _lent(self, account: _Account, ask: Ask, blocks: Mapping[str, tuple[int, int]], again: float) -> Grant:
         others = [one for one in self._live.values() if one is not account]
-        taken = sum((one.lent for one in (*others, *self._ended.values())), NOTHING)
-        coming = sum((one.lent - one.spent for one in others), NOTHING)
+        owed = _sum(one.lent for one in others)
+        taken = owed + _sum(one.lent for one in self._ended.values())
+        coming = owed - _sum(one.spent for one in others)
         wanted = ask.spent + ask.held + ask.need
         lent, reach = [], []
         short = last = False
