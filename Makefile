@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo docs test coverage test-local-llm test-ray test-services check format model evaluate-model benchmark lock clean
+.PHONY: help demo docs test coverage test-local-llm test-ray test-services types check format model evaluate-model benchmark lock clean
 
 help:
 	@echo "make demo    evaluate and compare two example systems"
@@ -90,13 +90,15 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-check: $(VENV)/.dev
+types: $(VENV)/.dev
+	@echo "types";         $(BIN)/mypy
+
+check: $(VENV)/.docs
 	@echo "format";        $(BIN)/ruff format --check .
 	@echo "lint";          $(BIN)/ruff check .
-	@echo "types";         $(BIN)/mypy
 	@echo "architecture";  $(BIN)/lint-imports
+	@$(MAKE) --no-print-directory -j2 types docs
 	@$(MAKE) --no-print-directory test
-	@echo "docs";          $(MAKE) --no-print-directory docs
 	@echo "wheel";         $(BIN)/python tests/wheel_check.py
 
 DATA ?= ../shared/data
