@@ -45,6 +45,7 @@ def rated(text: str, level: Level = "claim", contexts: tuple[str, ...] = TELEVIS
     "text",
     [
         "The context does not mention a warranty.",
+        "The manual does not mention a warranty.",
         "The provided documents don't say how loud the speakers are.",
         "There is no information about the price in the passages.",
         "However, the exact weight is not specified in the given context.",
@@ -75,6 +76,7 @@ def test_what_is_not_there_may_be_said_to_be_missing(text: str) -> None:
     ("text", "quote"),
     [
         ("The context does not mention Ambient Mode.", "Ambient Mode"),
+        ("The manual does not mention Ambient Mode.", "Ambient Mode"),
         ("The documents do not say at what age Dan Patch died.", "at the age of 20"),
         ("There is no information on the colour tone settings of Ambient Mode.", "colour tone"),
         ("It is not stated in the text when Dan Patch died.", "died in 1916"),

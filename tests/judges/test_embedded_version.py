@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-24", "ff8538acf6d3")
+RULES = ("embedded-24", "f5978676e8ca")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -33,6 +33,12 @@ _EDGES: Final = ".,;:!?()[]*_`\"'\u201c\u201d\u2018\u2026\u00ab\u00bb\u3001\u300
 _BREAK: Final = r"[,;]\s+|[\uff0c\uff1b\u3002]\s*|(?<=[^\W\d_][.!?])(?:\s+|(?=[A-Z]))"
 _REFERRING: Final = frozenset({"they", "it", "these"})
 _SAYING: Final = ("say", "mention", "state", "specif")
+_PAPER: Final = re.compile(
+    r"the (?:manual|handbook|guide(?:lines)?|policy|contract|agreement|terms|catalogu?e?|leaflet|brochure|report|paper"
+    r"|page|website|listing|faq|instructions|documentation|datasheet|materials?|files?|records?) (?=(?:does|do|did)\b)",
+    re.IGNORECASE,
+)
+"""Kinds of documents that are the evidence if they do not say something: "the policy does not mention refunds"."""
 _TELLING: Final = (*_SAYING, "address", "discuss", "describe", "cover", "explain", "indicate", "answer")
 _PASSIVE: Final = ("not ", "is not ", "are not ")  # prefixes of phrases whose subject is what is missing
 UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # characters of languages written without spaces
@@ -91,7 +97,7 @@ def _abstention(text: str, language: str) -> Abstention | None:
         seen += len(own)
     if not topic:
         return None
-    missing = " ".join(topic)
+    missing = _PAPER.sub("", " ".join(topic), 1)
     return Abstention(_unframed(missing).strip() or missing, " ".join(besides), personal)
 
 
@@ -216,10 +222,12 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
             subject, after = low[:at].split(), low[at + len(phrase) :].split()[:WITHIN]
             if not provisos.isdisjoint(subject):
                 continue
-            said = referred and any(verb in phrase for verb in _SAYING)
+            said = any(verb in phrase for verb in _SAYING)
+            told = before or (referred and said)
             near = kind == "abstaining" and (led or not sources.isdisjoint(after))
             passive = kind == "abstaining" and phrase.startswith(_PASSIVE)
-            if near or _of_source(subject, before=before or said, active=kind == "silent", passive=passive):
+            paper = said and _PAPER.match(low) is not None
+            if near or paper or _of_source(subject, before=told, active=kind == "silent", passive=passive):
                 return True
     return False
 

@@ -183,7 +183,7 @@ def _asked_about(question: str, language: str, *, numbers: bool) -> str:
         return " ".join(question.strip(_BREAKS + "?\uff1f").split())
     weight = weigher(language)
     words = [token for token in _content(question, language) if numbers or token.kind != NUMBER]
-    kept = [question[one.start : one.end] for one in words]
+    kept = [question[one.start : one.end] for one in words if one.stem not in listed_stems("selves", language)]
     return " ".join(word for word in kept if weight(word.lower()) >= CONTENT and not _asks(word))
 
 
