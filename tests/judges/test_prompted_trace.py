@@ -106,8 +106,8 @@ def test_signs_around_a_key_are_trimmed(written: str) -> None:
 
 def test_keys_that_do_not_exist_are_dropped_and_named() -> None:
     sentences = {"resp_s0": entry("doc_9_s9", "doc_0_s1", "resp_s1"), "resp_s1": entry(supported=False)}
-    answer = traced([reply(sentences, relevant=["doc_0_s0", "doc_0_s7", 3], utilized=["doc_5_s0"])])
-    assert (answer.relevant, answer.utilized) == (("doc_0_s0",), ())
+    answer = traced([reply(sentences, relevant=["doc_0_s0", "doc_0_s7", 3], utilized=["doc_5_s0", "doc_0_s1"])])
+    assert (answer.relevant, answer.utilized) == (("doc_0_s0",), ("doc_0_s1",))
     assert answer.support[0] == ("doc_0_s1",)
     assert set(answer.dropped) == {"doc_9_s9", "resp_s1", "doc_0_s7", "3", "doc_5_s0"}
 
@@ -125,10 +125,24 @@ def test_special_keys_support_and_are_no_evidence(special: str) -> None:
 
 
 def test_nothing_named_cannot_be_fully_supported() -> None:
-    """Neither where the list is empty nor where all of its keys are made up."""
-    answer = traced([reply({"resp_s0": entry(), "resp_s1": entry("doc_8_s8")})])
-    assert labels(answer) == ["no", "no"]
-    assert all(NOTHING_NAMED in verdict.reason for verdict in answer.verdicts)
+    answer = traced([reply({"resp_s0": entry(), "resp_s1": entry("doc_0_s1")})])
+    assert labels(answer) == ["no", "yes"]
+    assert NOTHING_NAMED in answer.verdicts[0].reason
+
+
+@pytest.mark.parametrize("named", ["doc_8_s8", "Doc 0 sentence 0"])
+def test_a_list_of_unknown_keys_only_is_asked_for_again(named: str) -> None:
+    wrong = reply({"resp_s0": entry(named), "resp_s1": entry("doc_0_s1")}, relevant=[named])
+    answer = traced([wrong], [wrong])
+    assert (answer.relevant, answer.utilized, labels(answer)) == (None, ("doc_0_s0",), [None, "yes"])
+    assert answer.failure == "no usable list 'relevant'; no usable entry for resp_s0"
+
+
+@pytest.mark.parametrize("written", ["doc_0_s0, doc_0_s1", "doc_0_s0; [doc_0_s1]", "doc_0_s0 doc_0_s1"])
+def test_several_keys_in_one_string_are_read(written: str) -> None:
+    answer = traced([reply({"resp_s0": entry(written), "resp_s1": entry()}, relevant=[written])])
+    assert (answer.relevant, answer.support[0]) == (("doc_0_s0", "doc_0_s1"), ("doc_0_s0", "doc_0_s1"))
+    assert (labels(answer)[0], answer.dropped) == ("yes", ())
 
 
 def test_a_missing_sentence_is_asked_for_once_more_and_alone() -> None:
@@ -270,7 +284,10 @@ def test_what_is_too_long_is_asked_in_halves_and_merged() -> None:
 
 
 def test_a_known_limit_spares_the_call_that_would_be_too_long() -> None:
-    _, calls = drive(many(40), piecewise(lambda shown: reply(relevant=[shown[0]])), by=judge(context=1500))
+    def labels_of(shown: Sequence[str]) -> str:
+        return reply({"resp_s0": entry(), "resp_s1": entry()}, relevant=[shown[0]], utilized=[])
+
+    _, calls = drive(many(40), piecewise(labels_of), by=judge(context=1500))
     assert len(calls[0]) > 2
     assert len(calls) == 1
 

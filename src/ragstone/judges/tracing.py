@@ -6,7 +6,8 @@ supported only if the reply says so and names its support; one that the reply om
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
@@ -54,8 +55,8 @@ class Labelling(ReplyReading, kw_only=True):
 
     part: Trace
     labels: dict[str, Label] = field(default_factory=dict)
-    relevant: set[str] | None = None
-    utilized: set[str] | None = None
+    relevant: Collection[str] | None = None
+    utilized: Collection[str] | None = None
     overall: bool | None = None
     relevance_reason: str = ""
     support_reason: str = ""
@@ -157,24 +158,24 @@ def _label(entry: Mapping[str, Any], known: set[str], dropped: dict[str, None], 
     reason = _text(entry.get("explanation"), wording)
     if supported is None or keys is None or reason is None:
         return None
-    ordered = tuple(key for item in entry["support"] if (key := _key(item)) in keys)
     if supported and not keys:
         return Label((), False, "; ".join(text.removesuffix(".") for text in (reason, NOTHING_NAMED) if text))
-    return Label(tuple(dict.fromkeys(ordered)), supported, reason)
+    return Label(tuple(keys), supported, reason)
 
 
-def _keys(given: object, known: set[str], dropped: dict[str, None]) -> set[str] | None:
-    """Return the known keys in a list; None if it is no list or contains a placeholder."""
+def _keys(given: object, known: set[str], dropped: dict[str, None]) -> Sequence[str] | None:
+    """Return the known keys in a list; None if it is no list, has a placeholder, or has made-up keys only."""
     if not isinstance(given, list) or any(map(is_placeholder, given)):
         return None
-    found = set()
+    found: dict[str, None] = {}
+    unknown: dict[str, None] = {}
     for item in given:
-        key = _key(item)
-        if key in known:
-            found.add(key)
-        else:
-            dropped[key[:40]] = None
-    return found
+        keys = [key for part in re.split(r"[\s,;]+", str(item)) if (key := _key(part)) in known]
+        found.update(dict.fromkeys(keys))
+        if not keys:
+            unknown[_key(item)[:40]] = None
+    dropped.update(unknown)
+    return list(found) if found or unknown.keys() <= set(SPECIAL) else None
 
 
 def _key(given: object) -> str:
@@ -259,7 +260,7 @@ def traced(question: Trace, labellings: Sequence[Labelling], judge: str) -> Trac
     )
 
 
-def _united(order: Sequence[str], sets: Sequence[set[str] | None]) -> tuple[str, ...] | None:
+def _united(order: Sequence[str], sets: Sequence[Collection[str] | None]) -> tuple[str, ...] | None:
     if any(found is None for found in sets):
         return None
     every = set().union(*(found for found in sets if found is not None))
