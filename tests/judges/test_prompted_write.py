@@ -49,6 +49,11 @@ def test_a_sentence_that_there_is_not_is_no_parent(number: Any) -> None:
     assert (unit.parent, unit.span) == (None, None)
 
 
+def test_sentences_counted_from_0_are_no_parents() -> None:
+    claims = [{"sentence": number, "claim": f"claim {number}"} for number in (0, 1)]
+    assert [unit.parent for unit in written(write(), [reply(*claims)]).units] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("sentences", "claims", "found"),
     [

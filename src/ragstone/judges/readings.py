@@ -329,6 +329,8 @@ def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | 
         return str(error)
     if not isinstance(entries, list):
         return f"'{level}s' is not a list"
+    # Such numbers are off by one.
+    from_zero = any(isinstance(entry, dict) and entry.get("sentence") == 0 for entry in entries)
     units: list[Unit] = []
     for entry in entries:
         text = entry.get(level) if isinstance(entry, dict) else entry
@@ -338,7 +340,7 @@ def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | 
             continue
         if wording.says(text) and not any(text.strip() in one for one in texts_of(question)):
             return f"words of the prompt in place of a {level}: {text[:60]!r}"
-        sentence = _sentence(question, entry)
+        sentence = None if from_zero else _sentence(question, entry)
         units.append(
             Unit(
                 f"{level}/{len(units) + 1}",
