@@ -111,6 +111,15 @@ def test_a_key_given_twice_with_different_values_counts_as_absent() -> None:
     assert read('{"verdicts": {"1": {"label": "yes", "label": "no"}}}') == {"verdicts": {"1": {}}}
     assert "no readable" in failure('{"verdicts": {"1": "yes"}, "verdicts": {"1": "no"}}')
     assert read('{"verdicts": {"1": "yes", "1": "yes"}}') == {"verdicts": {"1": "yes"}}
+    for malformed in (
+        '{"verdicts": {"1": {"label": "yes"}, "2": {"label": "no"}, "1": {"label": "no"}}',
+        "{'verdicts': {'1': {'label': 'yes'}, '1': {'label': 'no'}}}",
+        '{verdicts: {1: {label: "yes", label: "no"}}}',
+    ):
+        assert "no readable" in failure(malformed)
+    assert read("{'verdicts': {'1': {'reason': 'the label: yes'}}}") == {
+        "verdicts": {"1": {"reason": "the label: yes"}}
+    }
     assert "no readable" in failure('{"answer": {"verdicts": {}}}'), "it must be of the object itself"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NoReturn
@@ -33,6 +34,8 @@ _OPENING: Final = re.compile(r"\{(?!\s*\\)")
 _COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 _LISTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]]', re.DOTALL)
 """Matches strings, and brackets outside strings."""
+_NAME: Final = re.compile(r"(?:[{,]\s*[\"'\u201c]?|[\"'\u201c])([^\W_][\w ]{0,40})[\"'\u201d]?\s*:")
+"""Matches the name of a field, also in malformed JSON."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -195,9 +198,12 @@ def _mended(text: str) -> Any:
     from json_repair import repair_json  # noqa: PLC0415 - 40 ms to import, and seldom needed
 
     try:
-        return _clean(repair_json(text, return_objects=True, skip_json_loads=True))
+        found = _clean(repair_json(text, return_objects=True, skip_json_loads=True))
     except (ValueError, RecursionError, IndexError, TypeError, KeyError):
         return None
+    # Of fields with the same name, json_repair keeps the last one only.
+    kept, given = (Counter(_NAME.findall(one)) for one in (json.dumps(found, ensure_ascii=False), text))
+    return None if any(given[name] > count for name, count in kept.items()) else found
 
 
 def _clean(value: Any) -> Any:
