@@ -228,6 +228,8 @@ def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> Non
         '{"Tea is hot.": "support", "Ice is cold.": "not_support"}',
         '[{"label": "support", "nugget": "Tea is hot."}, {"label": "not_support", "nugget": "Ice is cold."}]',
         "<u><text>Tea is hot.</text><label>support</label></u><u><text>Ice is cold.</text><label>no</label></u>",
+        "1) Tea is hot: support\n2) ice is cold: not_support",
+        "| nugget | label |\n|---|---|\n| Tea is hot | support |\n| Ice is cold | not_support |",
     ],
 )
 def test_units_that_are_repeated_in_another_order_get_no_label(reply: str, fmt: Format) -> None:

@@ -216,7 +216,10 @@ def _first_turn(answer: str, words: Words) -> str:
 
 def _in_turn(units: Sequence[str], text: str) -> bool:
     """Return whether the texts of units that the text repeats are in their order."""
-    places = [place for unit in units if unit and (place := text.find(unit)) >= 0]
+    said = text.casefold()
+    bare = [unit.strip(" .").casefold() for unit in units]
+    found = [(at, said[at + len(unit) :][:20].lstrip()) for unit in bare if unit and (at := said.find(unit)) >= 0]
+    places = [at for at, after in found if not after[:1].isalnum()]
     return places == sorted(places)
 
 
