@@ -122,6 +122,23 @@ def test_what_is_no_label_of_the_scale_is_no_label(wrong: Any) -> None:
     assert "expected 0, 1, 2, 3" in verdict.failure
 
 
+@pytest.mark.parametrize(
+    "after", ["Correction: 2 is no.", "Wait, claim 2 is not supported.", "Claim 2: no", 'Sorry: {"2": {"label": "no"}}']
+)
+def test_a_label_that_is_taken_back_after_the_object_is_asked_for_again(after: str) -> None:
+    answer = rated(support(2), [f"{verdicts(n1='yes', n2='yes')}\n\n{after}"], [verdicts(n2="no")])
+    assert labels(answer) == ["yes", "no"]
+    answer = rated(support(2), [f"{verdicts(n1='yes', n2='yes')}\n\n{after}"], [NOTHING])
+    assert labels(answer) == ["yes", None]
+
+
+@pytest.mark.parametrize(
+    "after", ["Claim 2 is not supported by any passage.", "There is no passage on claim 2. Sorry!"]
+)
+def test_a_sentence_after_the_object_that_agrees_changes_nothing(after: str) -> None:
+    assert labels(rated(support(2), [f"{verdicts(n1='yes', n2='no')}\n\n{after}"])) == ["yes", "no"]
+
+
 NUMBERED = (
     '{"verdicts": {"1": "yes", "2": "no"}}',
     '{"verdicts": {"2": "no", "1": "yes"}}',

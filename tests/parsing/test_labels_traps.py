@@ -8,8 +8,9 @@ import pytest
 from made_replies import parse_labels
 
 from ragstone.parsing import LABEL_FORMATS, Format, Words, read_labels
-from ragstone.questions import GRADE_0_3, SUPPORT_3, YES_NO
+from ragstone.questions import GRADE_0_3, IMPORTANCE, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
+from ragstone.types import Scale
 
 S, P, N = "support", "partial_support", "not_support"
 WORDS = Words(SUPPORT_3)
@@ -96,7 +97,44 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ("Supports, but with a caveat.", (P,)),
         ("Almost supported.", (P,)),
         # A label that is taken back is none.
-        (f'["{S}", "{N}"]\n\nOn second thought, nugget 2 is support.', (None, None)),
+        (f'["{S}", "{N}"]\n\nOn second thought, nugget 2 is support.', (S, S)),
+        *(
+            (f'["{S}", "{S}"]\n\n{after}', (S, N))
+            for after in (
+                "Correction: 2 is not_support.",
+                "Wait, nugget 2 is not supported.",
+                "Edit: 2: not_support",
+                "Actually, the second one is not_support.",
+                "Oops, nugget 2 \u2192 not_support",
+                "Change 2 to not_support.",
+                "Sorry, 2 should have been not_support.",
+                "Nugget 2 is not supported.",
+                "Nugget 2: not supported",
+                "On closer inspection, the answer does not support nugget 2.",
+                "Nugget 2 isn't supported.",
+                "Исправление: наггет 2 \u2014 not_support",
+                "Korrektur: Nugget 2 ist not_support.",
+                "\u66f4\u6b63\uff1a2 \u662f not_support",
+                'Correction: {"1": "support", "2": "not_support"}',
+                "Nugget 2 was mislabelled.",
+                "Wait, nuggets 1 and 2 are no support.",
+            )
+        ),
+        (f'["{S}", "{S}"]\nCorrection: not_support.', (None, None)),
+        (f'["{S}", "{N}"]\nOops, those are wrong.', (None, None)),
+        # A label that is in doubt, or weakened next to it, is none.
+        *(
+            (f"1. {label}\n2. {N}", (None, N))
+            for label in (
+                "support (weak)",
+                "support, with caveats",
+                "support?",
+                "~support",
+                "Support: 0/2",
+                "support, but only in part",
+            )
+        ),
+        ('["support?", "~support", "support"]', (None, None, S)),
         ("1. Supported: no\n2. Supported: yes", (N, S)),
         ("1. Supported? No.\n2. Supported? Yes.", (N, S)),
         ("1. Support - no\n2. Support - yes", (N, S)),
@@ -131,6 +169,64 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
 def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
     parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
     assert fits(parsed.labels, truth), parsed
+
+
+@pytest.mark.parametrize(
+    ("scale", "reply", "truth"),
+    [
+        (YES_NO, "Yes... actually no.", "no"),
+        (YES_NO, "No problem! The passage states it.", "yes"),
+        (YES_NO, "No doubt: the passage states it.", "yes"),
+        (YES_NO, "Yes, I can help. The statement is not supported.", "no"),
+        (YES_NO, "yes: 2, no: 1", None),
+        (YES_NO, "1: yes\n\nCorrection: no", "no"),
+        (IMPORTANCE, "Okay. The label is vital.", "vital"),
+        (IMPORTANCE, "Okay, let me think. This nugget is vital.", "vital"),
+        (GRADE_0_3, "3%", None),
+        (GRADE_0_3, "1. 3 %", None),
+        (GRADE_0_3, '["3"]\nActually, passage 1 is 0.', "0"),
+    ],
+)
+def test_the_only_label_is_read_rightly_or_not_at_all(scale: Scale, reply: str, truth: str | None) -> None:
+    for fmt in LABEL_FORMATS:
+        assert parse_labels(reply, 1, scale, fmt).labels in ((None,), (truth,)), fmt
+
+
+@pytest.mark.parametrize("before", [f'["{S}", "{P}", "{N}"]', f"1. {S}\n2. {P}\n3. {N}"])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "1. Nugget 1: stated.\n2. Nugget 2: no year is given, hence partial support.\n3. Nugget 3: no mention.",
+        "If you want a stricter assessment, nugget 2 would be not_support.",
+        "Nugget 3 instead talks about the river, so it is not supported.",
+        "In nugget 2, the answer wrongly says 2019. The other numbers are wrong too, so nugget 3 is not supported.",
+        "The third nugget is not supported: the answer actually says the opposite.",
+        "Sorry, I could not find anything on nugget 3.",
+        "Nugget 2 is not fully supported, as the year was changed. Nugget 3 isn't supported.",
+        "On reflection, the labels hold: nugget 1 is supported, and nugget 3 is not supported.",
+        "Overall, 1 nugget is supported, 1 is partially supported and 1 is not supported.",
+        "That is: support for nugget 1, partial support for nugget 2 and no support for nugget 3.",
+        "Summary: support: 1, partial_support: 1, not_support: 1",
+        "Key: support means stated in full; partial_support, in part.",
+        "Наггет 3 не подтверждается.",
+        "Nugget 2 wurde nur zum Teil genannt.",
+        "Please let me know if I should correct or change anything.",
+    ],
+)
+def test_labels_are_read_whatever_agrees_with_them_after_that(before: str, after: str) -> None:
+    assert parse_labels(f"{before}\n\n{after}", 3, SUPPORT_3, "json").labels == (S, P, N)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "support \u2013 only sentence 2 says so", "support: it says so in other words", "support (in some detail)",
+        "support. It gives part of the name only.", "**support**: verbatim", "support, 95%", "support (3 of 3 facts)",
+        "support # stated", "Fully supported - quoted", "support!",
+    ],
+)  # fmt: skip
+def test_words_of_a_reason_do_not_weaken_a_label(said: str) -> None:
+    assert parse_labels(f"1. {said}\n2. {P}, but not the year", 2, SUPPORT_3, "numbered").labels == (S, P)
 
 
 @pytest.mark.parametrize("fmt", LABEL_FORMATS)

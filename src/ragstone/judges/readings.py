@@ -14,7 +14,19 @@ from msgspec import Struct, field
 
 from ragstone.errors import ParseError
 from ragstone.judges.base import Failed, Reply
-from ragstone.parsing import Format, Thought, Wording, Words, locate, read_block, read_labels, read_object, words_of
+from ragstone.parsing import (
+    Format,
+    Thought,
+    Wording,
+    Words,
+    locate,
+    read_block,
+    read_labels,
+    read_object,
+    rest_of,
+    taken_back,
+    words_of,
+)
 from ragstone.prompts import Template
 from ragstone.prompts.material import texts_of
 from ragstone.questions import Rate, Write
@@ -191,6 +203,7 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
         reading.fail(f"verdicts under numbers that were not asked about ({', '.join(map(str, others[:20]))})")
         reading.status = "count_mismatch"
         return
+    labels: dict[Words, dict[int, str | None]] = {}
     unknown: list[str] = []
     expected: dict[str, None] = {}
     absent: list[str] = []
@@ -208,10 +221,16 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
             unknown.append(f"{number}: {str(entry.get('label'))[:40]!r}")
             expected[", ".join(words.labels)] = None
             continue
+        labels.setdefault(words, {})[number] = label
         said = entry.get("reason"), entry.get("evidence")
         reading.take(number, _verdict(question, units[number - 1], label, setup, *said))
     if absent:
         reading.status, reading.problem = "truncation", f"no verdict on {', '.join(absent)}"
+    rest = rest_of(text, "verdicts")
+    back = [number for words, given in labels.items() for number in taken_back(rest, given, words)]
+    reading.found = {number: verdict for number, verdict in reading.found.items() if number not in back}
+    if back:
+        reading.note(f"labels that the reply takes back ({', '.join(map(str, back))})")
     if unknown:
         reading.note(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
     summary = answer.get("summary")
@@ -224,7 +243,7 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
     numbers = reading.missing
     texts = [units[number - 1].text for number in numbers]
     level = units[0].level
-    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), units=texts, level=level, ended=True)
+    parsed = read_labels(text, numbers, words, setup.format, texts_of(question), units=texts, level=level)
     thoughts = read_block(text, numbers) if setup.block else {}
     reading.problem, reading.status, reading.reader = parsed.error, parsed.status, parsed.format_used
     doubtful: list[str] = []

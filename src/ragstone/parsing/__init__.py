@@ -6,11 +6,12 @@ from ragstone.parsing.echoes import Wording, is_placeholder
 from ragstone.parsing.label_rows import FORMATS, LABEL_FORMATS, Format
 from ragstone.parsing.label_words import Words, words_of
 from ragstone.parsing.labels import Parsed, Status, read_labels
-from ragstone.parsing.objects import read_object
+from ragstone.parsing.objects import read_object, rest_of
 from ragstone.parsing.quotes import locate
 from ragstone.parsing.reasoning import Thought, read_block, strip_reasoning
+from ragstone.parsing.retractions import taken_back
 
 __all__ = [
     "FORMATS", "LABEL_FORMATS", "Format", "Parsed", "Status", "Thought", "Wording", "Words", "is_placeholder",
-    "locate", "read_block", "read_labels", "read_object", "strip_reasoning", "words_of",
+    "locate", "read_block", "read_labels", "read_object", "rest_of", "strip_reasoning", "taken_back", "words_of",
 ]  # fmt: skip

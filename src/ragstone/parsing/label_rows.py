@@ -103,7 +103,7 @@ class Found(Struct):
         return labels, raw
 
 
-_ORDINALS: Final = {
+ORDINALS: Final = {
     word: rank
     for rank, words in enumerate(
         (
@@ -124,7 +124,7 @@ _ALL_PLACES: Final = re.compile(rf"{_WORD}|{_LETTER}|{_DIGITS}", re.IGNORECASE |
 def in_sequence(text: str, *, digits: bool) -> bool:
     """Return whether a text mentions units by ordinals and letters, and with ``digits`` by numbers, in their order."""
     told = ("".join(found).casefold() for found in (_ALL_PLACES if digits else _PLACES).findall(text))
-    places = [int(word) if word.isdigit() else _ORDINALS.get(word, 0) for word in told]
+    places = [int(word) if word.isdigit() else ORDINALS.get(word, 0) for word in told]
     return places == sorted(places)
 
 

@@ -58,8 +58,28 @@ _FILLING: Final = frozenset(
      "labelled", "labeled", "called", "considered")
 )  # fmt: skip
 _CROSSED: Final = re.compile(r"[\W_]*[!\u2260\u00ac\u2717\u2718\u274c\u2716]")
-_ABOUT: Final = re.compile(r"[\W_]*[<>~\u2248\u2264\u2265]")
-"""Matches a sign before a number that makes it approximate."""
+_ABOUT: Final = re.compile(r"[\W_]*[~\u2248]")
+"""Matches a sign before a label that makes it approximate."""
+_NO_GRADE: Final = re.compile(r"[\W_]*[<>\u2264\u2265]|.*[0-9]\s*[%\u2030+\u00b1\u00bd]", re.DOTALL)
+"""Matches a number that is no grade: "<2", "3%", "2+"."""
+_UNSURE: Final = re.compile(r"[\s*_`\"')]*(?:\?|[:=]\s*[0-9]+\s*(?:/|of\b|out of\b))", re.IGNORECASE)
+"""Matches a question mark after a label, or a score of which the label is only the name."""
+HEDGED: Final = re.compile(
+    r"\b(?:partial\w*|partly|in part|part of|only|some\w*|most\w*|half|largely|weak\w*|barely|almost|nearly|but|"
+    r"however|though|although|except|caveats?|частич\w+|отчасти|почти|но)\b",
+    re.IGNORECASE,
+)
+"""Matches words beside a label that weaken it."""
+_THEN_HEDGED: Final = re.compile(
+    rf"[\s,;(\[\u2013\u2014-]+(?:(?:very|with|a|some|is|only|to)\s+)*(?!only|some\b|most\b){HEDGED.pattern}",
+    re.IGNORECASE,
+)
+DENIED: Final = re.compile(
+    r"\b(?:not|no|never|hardly|barely|cannot|none|neither|insufficient|lack\w*|absent|far from|asks?|says? to|"
+    r"instruct\w*|nothing|не|нет|ни)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""Matches words that may negate a label in prose, or attribute it to someone else."""
 _NAMED: Final = re.compile(
     r"(?:final\s+)?(?:grade|score|rating|label|verdict|decision|оценка|метка|решение)[\s\W]+(.+)", re.IGNORECASE
 )
@@ -69,9 +89,12 @@ _NEGATIVE: Final = re.compile(r"[\s\"'`*(]*[-\u2212][0-9]")
 _SCORE: Final = re.compile(
     r"(?<![\w.,/])([0-9]{1,3})\s*(?:/|out of|of|из)\s*([0-9]{1,3})(?![\w/]|[.,][0-9])", re.IGNORECASE
 )
+OPEN: Final = re.compile(r"\?|\b(?:if|whether|would|could|unless|depend\w*|might|если|ли|бы)\b", re.IGNORECASE)
+"""Matches a question or a condition."""
 BACK: Final = re.compile(
-    r"\b(?:wait|actually|correction|correct(?:ed|ing)|rather(?! than)|instead|on second thought|revis\w+|chang\w+|"
-    r"точнее|вернее|исправ\w+)\b",
+    r"\b(?:wait|actually|correction|correct(?:ed|ing)|(?:let me|to|must) correct|rather(?! than)|instead(?! of)|edit|"
+    r"on (?:second thoughts?|reflection|closer \w+)|in hindsight|re-?reading|should (?:\w+ )?have been|oops|sorry|"
+    r"my mistake|revis\w+|chang\w+|точнее|вернее|исправ\w+|поправ\w+|извин\w+|korrektur|\u66f4\u6b63|\u4fee\u6b63)\b",
     re.IGNORECASE,
 )
 """Matches words that retract a label."""
@@ -93,7 +116,7 @@ class Words:
         self.labels: tuple[str, ...] = (*scale.labels, *more)
         self.exact = exact
         self.numeric: bool = all(label.isascii() and label.isdigit() for label in scale.labels)
-        self._highest = scale.labels[-1] if self.numeric else ""
+        self._best = scale.labels[-1]
         self._own = frozenset(self.labels)
         own = {_key(label): label for label in self.labels}
         self._strong = {
@@ -134,17 +157,22 @@ class Words:
             return found.pop() if len({*found, *(label for _, _, label in self.in_order(text))}) == 1 else None
         if len(found) > 1 and labels[0] is not None:
             found = {labels[0]} if labels[-1] in (None, labels[0]) else set()
-        return found.pop() if len(found) == 1 else None
+        placed = [(label, end) for _, end, label in self.in_order(text) if label in found]
+        doubtful = any(self.hedged(label, text, end) or _UNSURE.match(text, end) for label, end in placed)
+        return found.pop() if len(found) == 1 and not doubtful else None
+
+    def first(self, text: str) -> str | None:
+        """Return the label that the text begins with, in any spelling, set off by punctuation; else None."""
+        return self.alone(next((part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()), None))
+
+    def hedged(self, label: str, text: str, end: int) -> bool:
+        """Return whether words after the end of the label weaken it; only the best label can be weakened."""
+        return label == self._best and _THEN_HEDGED.match(text, end) is not None
 
     def cut(self, text: str) -> bool:
         """Return whether the text is a truncated label, as at the end of a truncated reply."""
         key = _key(_AROUND.sub("", text))
         return bool(key) and key not in self.labels and any(label.startswith(key) for label in self.labels)
-
-    def leads(self, text: str) -> bool:
-        """Return whether the text begins with a label, set off by punctuation from the rest."""
-        parts = [part for part in _SEPARATOR.split(text[:LONGEST]) if part.strip()]
-        return bool(parts) and self.strong(parts[0]) is not None
 
     def in_order(self, text: str) -> list[tuple[int, int, str]]:
         """Return (start, end, label) of each unambiguous label word in the text; the longest match wins."""
@@ -156,7 +184,7 @@ class Words:
 
     def out_of(self, text: str) -> str | None:
         """Return the label in the text's only "4/5" or "0 out of 2"; the second number must be the highest label."""
-        found = {match[1] for match in _SCORE.finditer(text) if match[2] == self._highest}
+        found = {match[1] for match in _SCORE.finditer(text) if match[2] == self._best}
         return next(iter(found)) if len(found) == 1 and found <= set(self.labels) else None
 
     def _named(self, text: str, known: Mapping[str, str]) -> str | None:
@@ -168,8 +196,8 @@ class Words:
         ):
             return None
         crossed = _CROSSED.match(text)
-        if self.numeric and _ABOUT.match(text):
-            return None  # "<2", "~3"
+        if _ABOUT.match(text) or (self.numeric and _NO_GRADE.match(text)):
+            return None
         text = _AROUND.sub("", text)
         if crossed and known.get(_key(text)) != self.labels[0]:
             return None  # "✗ support" is ambiguous
@@ -178,7 +206,7 @@ class Words:
         if self.exact:
             return text if text in self.labels else None
         if self.numeric and (match := _OF.fullmatch(text)):
-            if match[2] and match[2] != self._highest:
+            if match[2] and match[2] != self._best:
                 return None
             return known.get(match[1])
         return known.get(_key(text))
@@ -201,4 +229,5 @@ def _key(text: str) -> str:
 def _pattern(words: Sequence[str], *, exact: bool) -> re.Pattern[str]:
     ordered = sorted(words, key=len, reverse=True)
     parts = [r"[\s_\-]".join(map(re.escape, word.split("_"))) if not exact else re.escape(word) for word in ordered]
+    parts = [part + r"(?![^\S\n]+\w)" if part == "no" else part for part in parts]  # not in "no passage"
     return re.compile(r"(?<![\w-])(?:" + "|".join(parts) + r")(?![\w-])", 0 if exact else re.IGNORECASE)

@@ -8,7 +8,7 @@ for its answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
@@ -18,8 +18,9 @@ from msgspec import Struct
 from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
 from ragstone.parsing.label_rows import LABEL_FORMATS, Format, Found, in_sequence
-from ragstone.parsing.label_words import BACK, Words
+from ragstone.parsing.label_words import BACK, DENIED, HEDGED, OPEN, Words
 from ragstone.parsing.reasoning import NEXT_TURN, plain, quoted_tags, strip_reasoning, unopened
+from ragstone.parsing.retractions import taken_back
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
 """``unknown_label``: every unit has an entry, but some are outside the scale or contradict themselves.
@@ -40,9 +41,6 @@ _OF_PASSAGE: Final = re.compile(
 )
 """Matches a line about one passage: its label is of no claim, sentence or nugget."""
 _BRACKETS: Final = re.compile(r"[\[\]{}<>\n\"'\u201c\u201d,|\t]")
-_OPEN_QUESTION: Final = re.compile(
-    r"\?|\b(?:if|whether|would|could|unless|depend\w*|might|если|ли|бы)\b", re.IGNORECASE
-)
 _UNABLE: Final = re.compile(
     r"\b(?:can(?:no|['\u2019])t|unable|sorry|apolog\w+|neither|nor|contact|please|without|need\w*|help|"
     r"не могу|невозможно|извините|ни)\b",
@@ -56,25 +54,10 @@ _SCALE_SAID: Final = re.compile(
 )
 """Matches words that introduce the scale, not an answer."""
 _REQUEST: Final = re.compile(r"\bplease\b.{0,40}\b(?:share|send|provide|paste|give)\b|\bwhat are the\b", re.IGNORECASE)
-_RETRACTED: Final = re.compile(
-    r"\b(?:disregard|ignore (?:the|my) (?:labels|answer)|i made a mistake|scratch that|not certain which|"
-    r"on second thoughts?|correction:|let me (?:revise|correct|change)|should (?:actually|instead) be)\b",
-    re.IGNORECASE,
+_LEAD: Final = re.compile(
+    r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014](?!\s*[0-9]+\s*(?:[,/\n]|\Z))"
 )
-"""Matches words after an answer that retract it."""
-_LEAD: Final = re.compile(r"[\W_]*(\w+(?:[ _-]support(?:ed|s)?)?)[*_`\"']*[,.:;\u2013\u2014]")
-_DENIED: Final = re.compile(
-    r"\b(?:not|no|never|hardly|barely|cannot|none|neither|insufficient|lack\w*|absent|far from|asks?|says? to|"
-    r"instruct\w*|nothing|не|нет|ни)\b|n['\u2019]t\b",
-    re.IGNORECASE,
-)
-"""Matches words that may negate a label in prose, or attribute it to someone else."""
-_HEDGED: Final = re.compile(
-    r"\b(?:partial\w*|partly|in part|part of|only|some\w*|most\w*|half|largely|weak\w*|almost|nearly|but|however|"
-    r"though|although|except|caveats?|частич\w+|отчасти|почти|но)\b",
-    re.IGNORECASE,
-)
-"""Matches words beside a label that weaken it."""
+_LEGEND: Final = re.compile(r"(?:^|[,;])\W*0\s*=", re.MULTILINE)
 _CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[\W\d_]+")
@@ -109,7 +92,6 @@ def read_labels(
     *,
     units: Sequence[str] = (),
     level: str = "",
-    ended: bool = False,
 ) -> Parsed:
     """Read the labels of the units with the numbers ``asked``, in that order, from a model's reply.
 
@@ -118,7 +100,6 @@ def read_labels(
     order. ``material`` are the texts of the record: a list copied verbatim from one of them is not the model's answer.
     ``units`` are the texts of the units asked about: a list that repeats them in another order is not read.
     ``level`` is their level: unless it is ``passage`` or empty, labels of passages are ignored.
-    ``ended``: the reply is known to be complete; otherwise, a last word that may be a truncated label is ignored.
     """
     nothing: tuple[str | None, ...] = (None,) * len(asked)
 
@@ -140,10 +121,14 @@ def read_labels(
     lists = [found for found in latest if not any(found.overlaps(other) for other in repeated)]
     lists = [found for found in lists if not _shuffled(found, answer, units, words)]
     best = _chosen(lists, asked, fmt, answer, words)
-    if best is not None and _RETRACTED.search(answer, best.found.end):
-        return unusable("the reply takes its labels back")
     if best is not None:
-        return _parsed(best if ended else _uncut(best, answer, words), asked, words)
+        rest = answer[best.found.end :]
+        for found in (found for found in latest if found not in lists and found.start >= best.found.end):
+            rest = rest.replace(answer[found.start : found.end], "\n")
+        best = best.without(taken_back(rest, best.labels, words))
+        if not any(best.labels.values()):
+            return unusable("the reply takes its labels back")
+        return _parsed(_uncut(best, answer, words) if len(best.labels) < len(asked) else best, asked, words)
     if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
         return Parsed((label,), "csv" if fmt == "adaptive" else fmt, "ok", "", (answer[:200],))
     if any(found.placed(asked) is None for found in lists):
@@ -174,21 +159,22 @@ def _only(answer: str, words: Words, fmt: Format) -> str | None:
     if words.numeric:
         return words.out_of(bare)
     lead = _LEAD.match(bare)
-    label = words.alone(lead[1]) if lead and not _OPEN_QUESTION.search(bare) else None
-    return None if label != words.labels[0] and _HEDGED.search(bare) else label
+    label = words.alone(lead[1]) if lead and not OPEN.search(bare) else None
+    back = lead and taken_back(bare[lead.end() :], {1: label}, words)
+    return None if back or (label != words.labels[0] and HEDGED.search(bare)) else label
 
 
 def _loose(answer: str, words: Words, material: Sequence[str]) -> tuple[str, ...]:
     """Return label words in order if the text states them; empty for a question, condition, refusal or listing."""
     found = words.in_order(answer)
-    if not found or _OPEN_QUESTION.search(answer) or _UNABLE.search(answer) or BACK.search(answer):
+    if not found or any(sign.search(answer) for sign in (OPEN, _UNABLE, BACK, _LEGEND)):
         return ()
     ends = [(0, 0, ""), *found, (len(answer), 0, "")]
     lead, *gaps, tail = (answer[before[1] : after[0]] for before, after in pairwise(ends))
     rest = "".join((lead, *gaps, tail))
-    weakened = _HEDGED.search(rest) and {label for _, _, label in found} != {words.labels[0]}
+    weakened = HEDGED.search(rest) and {label for _, _, label in found} != {words.labels[0]}
     if (
-        _DENIED.search(rest)
+        DENIED.search(rest)
         or weakened
         or any(_CROSSED.search(answer, max(0, start - 4), start) for start, _, _ in found)
     ):
@@ -249,7 +235,7 @@ def _explains(found: Found, answer: str, words: Words) -> bool:
     before = answer[: found.start].rstrip().rpartition("\n")[2]
     if found.reader == "csv":  # "Labels: support, partial_support, not_support" in one line
         before = answer[found.start : found.end].rpartition(":")[0] or before
-    elif all(words.alone(item) for item in found.raw) or not all(words.leads(item or "") for item in found.raw):
+    elif all(words.alone(item) for item in found.raw) or not all(words.first(item or "") for item in found.raw):
         return False
     return bool(_SCALE_SAID.search(before) or _REQUEST.search(after))
 
@@ -267,6 +253,12 @@ class _Placed(Struct, frozen=True):
     @property
     def full(self) -> bool:
         return all(label is not None for label in self.labels.values())
+
+    def without(self, numbers: Collection[int]) -> _Placed:
+        """Return the list without the labels of these units, which the reply contradicts."""
+        labels = {number: None if number in numbers else label for number, label in self.labels.items()}
+        raw = {number: f"{item}, but contradicted" if number in numbers else item for number, item in self.raw.items()}
+        return _Placed(self.found, labels, raw)
 
 
 def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: str, words: Words) -> _Placed | None:

@@ -74,6 +74,12 @@ def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tup
     raise ParseError(f"no JSON object in the reply (it begins: {answer[:60]!r})", reply=text)
 
 
+def rest_of(text: str, key: str) -> str:
+    """Return the text after the last object that has ``key``."""
+    ends = [stretch.stop for stretch, closed in _objects(text) if closed and key in text[stretch.start : stretch.stop]]
+    return text[ends[-1] :] if ends else ""
+
+
 def _first_turn(answer: str, key: str) -> list[tuple[range, bool]]:
     """Return the objects up to an invented further turn after one that has ``key``, each with whether it is closed."""
     found = list(_objects(answer))
