@@ -122,6 +122,20 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         ),
         (f'["{S}", "{S}"]\nCorrection: not_support.', (None, None)),
         (f'["{S}", "{N}"]\nOops, those are wrong.', (None, None)),
+        # A second list is not the answer, or it is unclear which one is.
+        *(
+            (f"1. {S}\n2. {N}\n\n{between}\n1. {N}\n2. {P}", (S, N))
+            for between in (
+                "Key:",
+                "Label definitions used:",
+                "For reference, the possible labels:",
+                "Had I been stricter:",
+                "If the second sentence were missing, it would be:",
+                "Another reader would say:",
+            )
+        ),
+        (f'["{S}", "{N}"] (not ["{N}", "{S}"])', (S, N)),
+        (f'["{S}", "{N}"], instead of ["{S}", "{S}"]', (S, N)),
         # A label that is in doubt, or weakened next to it, is none.
         *(
             (f"1. {label}\n2. {N}", (None, N))
@@ -135,6 +149,12 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
             )
         ),
         ('["support?", "~support", "support"]', (None, None, S)),
+        # Meanings and counts of labels.
+        ("0 = not support\n1 = supported", (None, None)),
+        ("0: not_support\n1: partial_support\n2: support", (None, None, None)),
+        ("Scale:\n1. not_support\n2. partial_support\n3. support", (None, None, None)),
+        ("I use these labels: support, partial_support, not_support", (None, None, None)),
+        ("support: 2\npartial_support: 1", (None, None, None)),
         ("1. Supported: no\n2. Supported: yes", (N, S)),
         ("1. Supported? No.\n2. Supported? Yes.", (N, S)),
         ("1. Support - no\n2. Support - yes", (N, S)),
@@ -227,6 +247,11 @@ def test_labels_are_read_whatever_agrees_with_them_after_that(before: str, after
 )  # fmt: skip
 def test_words_of_a_reason_do_not_weaken_a_label(said: str) -> None:
     assert parse_labels(f"1. {said}\n2. {P}, but not the year", 2, SUPPORT_3, "numbered").labels == (S, P)
+
+
+@pytest.mark.parametrize("between", ["Final answer:", "Hmm, nugget 2 lacks the year, so:", "Итог:", "Output:"])
+def test_a_list_that_replaces_another_counts(between: str) -> None:
+    assert parse_labels(f'["{S}", "{S}"]\n\n{between}\n["{S}", "{P}"]', 2, SUPPORT_3, "json").labels == (S, P)
 
 
 @pytest.mark.parametrize("fmt", LABEL_FORMATS)

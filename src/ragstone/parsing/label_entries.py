@@ -223,7 +223,8 @@ def _group(line: str, words: Words) -> tuple[list[int], str] | None:
     label = words.alone(match["rest"]) if match else None
     if label is None:
         match = _GROUPED.fullmatch(line)
-        label = words.strong(match["rest"]) if match else None
+        one = match is not None and match["numbers"].isdigit()  # "support: 2" may be a count
+        label = words.strong(match["rest"]) if match and not one else None
     if match is None or label is None:
         return None
     numbers: list[int] = []

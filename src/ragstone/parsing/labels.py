@@ -49,7 +49,7 @@ _UNABLE: Final = re.compile(
 """Matches words of a refusal, or of a statement about labels without an answer."""
 _SCALE_SAID: Final = re.compile(
     r"\b(?:possible|available|allowed|choose|options?|scale|legend|mean(?:s|ings?)?|definitions?|labels are|one of|"
-    r"any of|возможн\w+|варианты|шкал\w+)\b",
+    r"any of|these labels|возможн\w+|варианты|шкал\w+)\b",
     re.IGNORECASE,
 )
 """Matches words that introduce the scale, not an answer."""
@@ -61,8 +61,20 @@ _LEGEND: Final = re.compile(r"(?:^|[,;])\W*0\s*=", re.MULTILINE)
 _CROSSED: Final = re.compile(r"[!\u2260\u00ac\u2717\u2718\u274c\u2716]\s*\Z")
 _LISTING: Final = re.compile(r"[\W_]*(?:and|or|и|или)?[\W_]*", re.IGNORECASE)
 _BULLET: Final = re.compile(r"^[\W\d_]+")
-_EXAMPLE: Final = re.compile(r"\b(?:examples?|e\.g\.|for instance)\b[^\n]*\n?[^\w\n]*\Z", re.IGNORECASE)
+_EXAMPLE: Final = re.compile(
+    r"(?:\b(?:examples?|e\.g\.|for instance|for reference|definitions?|instead of)\b|\(not\b|"
+    r"(?:\A|\n)\W*(?:\w+\s+)?(?:key|legend|scale|counts?|totals?)\W*:)[^\n]*\n?[^\w\n]*\Z",
+    re.IGNORECASE,
+)
 """Matches words before a list that is not the answer."""
+_REPLACES: Final = re.compile(
+    r"\b(?:final\w*|answer\w*|updated?|conclu\w+|analysis|output|think\w*|hmm|\w*check\w*|after|last|"
+    r"second (?:look|pass|try)|ответ\w*|итог\w*|\u6700\u7ec8\w*|or\W*\Z)|\A(?:\W|</?\w[^<>]*>)*\Z|" + BACK.pattern,
+    re.IGNORECASE,
+)
+"""Matches the text between two lists if the second replaces the first."""
+_SUPPOSED: Final = re.compile(r"\b(?:if|would|could|might|had i)\b[^.!?\n]*[\W\d]*\Z", re.IGNORECASE)
+"""Matches a text that ends with a condition."""
 _BRACKET: Final = re.compile(r"\s*[\[({]")
 _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
@@ -141,7 +153,8 @@ def read_labels(
         count = max(len(found.labels) for found in by_place)
         problem = f"{count} of {len(asked)} labels without unit numbers, so they cannot be assigned"
         return unusable(problem, "truncation")
-    loose = _loose(answer, words, material) if fmt == "adaptive" and _in_turn(units, answer) else ()
+    prose = fmt == "adaptive" and not repeated and _in_turn(units, answer)
+    loose = _loose(answer, words, material) if prose else ()
     if loose and len(loose) == len(asked):
         return Parsed(loose, "fallback", "ok", "", loose)
     return unusable(f"no labels in the reply (it begins: {answer[:60]!r})")
@@ -225,6 +238,8 @@ def _explains(found: Found, answer: str, words: Words) -> bool:
     if _EXAMPLE.search(answer, max(0, found.start - NEAR), found.start):
         return True
     scale = list(words.labels)
+    if found.numbers[:1] == [0] and (found.labels == scale or _LEGEND.match(answer, found.start)):
+        return True
     if len(scale) < 3 or found.labels not in (scale, scale[::-1]):
         return False
     after = answer[found.end :]
@@ -278,10 +293,16 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
     if right:
         if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
             right = own
-        last = _last(right)
-        # A later list, complete or numbered, may contradict it.
+        # A list with gaps and no brackets or tags may only explain an earlier one.
+        last = next((entry for entry in reversed(right) if entry.found.strict or entry.full), right[-1])
+        # A later list, complete or numbered, may contradict it; so may an earlier one that it does not replace.
         others = [*whole, *(entry for entry in partial if entry.found.numbers)]
-        return _unless_said_otherwise(last, [entry for entry in others if entry.found.start >= last.found.end])
+        begun = last.found.start
+        gaps = [(one, answer[max(one.found.end, begun - 2 * NEAR) : begun]) for one in right if one is not last]
+        against = [entry for entry, gap in gaps if _SUPPOSED.search(gap) or not _REPLACES.search(gap)]
+        against += [entry for entry in others if entry.found.start >= last.found.end]
+        mine = last.labels.items()
+        return last.without({n for n, label in mine if any(one.labels.get(n) not in (None, label) for one in against)})
     partial = _apart(partial, rank)
     by_place = [entry for entry in partial if not entry.found.numbers]
     together = sum(len(one.found.labels) for one in by_place) == len(asked)
@@ -309,28 +330,6 @@ def _one_list(pieces: Sequence[_Placed], answer: str) -> bool:
     return not any(
         piece.found.strict or _BRACKET.match(answer, piece.found.start, piece.found.end) for piece in pieces
     ) and not any(re.search(r"\w", gap) for gap in gaps)
-
-
-def _last(right: Sequence[_Placed]) -> _Placed:
-    """Return the last list, unless it may only explain an earlier complete one.
-
-    That is so if it has gaps and no brackets or tags. Then the earlier list counts, without labels that the two
-    contradict.
-    """
-    last = right[-1]
-    full = [entry for entry in right if entry.full]
-    if last.found.strict or last.full or not full:
-        return last
-    return _unless_said_otherwise(full[-1], [last])
-
-
-def _unless_said_otherwise(best: _Placed, others: Sequence[_Placed]) -> _Placed:
-    """Return the list without labels that another list contradicts."""
-    labels = {
-        number: None if any(entry.labels.get(number) not in (None, label) for entry in others) else label
-        for number, label in best.labels.items()
-    }
-    return _Placed(best.found, labels, best.raw)
 
 
 def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
