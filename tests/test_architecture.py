@@ -328,8 +328,8 @@ def test_metrics_know_no_judge_no_clock_and_no_chance() -> None:
 
 
 def test_the_environment_is_read_in_few_places() -> None:
-    """Keys in what sends, the two variables in the configuration, CI for progress, the switches of Ray, what the packages
-    of object stores read; no others."""
+    """Keys in what sends, the two variables in the configuration, CI for progress, the switches of Ray, and what
+    the packages of object stores read; no others."""
     allowed = {
         "config.py", "settings.py", "judges/http.py", "api/judge_check.py", "api/progress.py", "services/connection.py",
         "api/ray_tasks.py", "records/object_stores.py",
