@@ -123,8 +123,12 @@ def test_what_is_no_label_of_the_scale_is_no_label(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "after", ["Correction: 2 is no.", "Wait, claim 2 is not supported.", "Claim 2: no", 'Sorry: {"2": {"label": "no"}}']
-)
+    "after",
+    [
+        "Correction: 2 is no.", "Wait, claim 2 is not supported.", "Claim 2: no", 'Sorry: {"2": {"label": "no"}}',
+        "It is so. " * 1000 + "Correction: 2 is no.",
+    ],
+)  # fmt: skip
 def test_a_label_that_is_taken_back_after_the_object_is_asked_for_again(after: str) -> None:
     answer = rated(support(2), [f"{verdicts(n1='yes', n2='yes')}\n\n{after}"], [verdicts(n2="no")])
     assert labels(answer) == ["yes", "no"]

@@ -11,6 +11,8 @@ from ragstone.parsing.label_words import BACK, DENIED, OPEN, Words
 
 LONGEST: Final = 400
 """Maximum number of characters of a sentence that are read."""
+NEAREST: Final = 100
+"""Maximum number of sentences that are read at the beginning of the text, and as many at its end."""
 _SENTENCE: Final = re.compile(r"(?<=[^\d\s][.!?;\u2026])\s+|(?<=[\u3002\uff01\uff1f\uff1b])|\n+")
 """Matches the gap between sentences; there is none after the number of an entry."""
 _OPENING: Final = re.compile(rf"(?:[\W\d_]*+[^\W\d_][\w'\u2019-]*+){{0,3}}?[\W\d_]*+{BACK.pattern}", re.IGNORECASE)
@@ -47,7 +49,8 @@ def taken_back(text: str, labels: Mapping[int, str | None], words: Words) -> set
     A sentence that agrees changes nothing. In doubt, a label is taken back, and its unit is asked about again.
     """
     sentences = _SENTENCE.split(re.sub("[*`]+", "", text))
-    return {number for sentence in sentences for number in _denied(sentence[:LONGEST], labels, words)}
+    some = sentences if len(sentences) <= 2 * NEAREST else sentences[:NEAREST] + sentences[-NEAREST:]
+    return {number for sentence in some for number in _denied(sentence[:LONGEST], labels, words)}
 
 
 def _denied(sentence: str, labels: Mapping[int, str | None], words: Words) -> set[int]:
