@@ -344,6 +344,9 @@ def test_an_endpoint_that_cannot_be_reached_blocks_no_other_judge(given: Any, mo
             patched.setattr(kind, "cancel", _failing(BackendError("already completed", status=409)))
             patched.setattr(kind, "find", _failing(BackendError("unknown route", status=404)))
         assert api.cancel_batches(options["store"]) == 0
+        patched.setattr(OpenAIBackend, "find", lambda *_: asyncio.sleep(0, None))
+        with pytest.raises(BackendError, match="the id of a batch is unknown"):
+            api.cancel_batches(options["store"])
     assert ragstone.evaluate(ROWS, batch=True, wait=True, **options).status == "done"
 
 
@@ -376,20 +379,28 @@ def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, mo
     async def told(_: Any, wanted: str, method: str, path: str) -> dict[str, Any]:
         asked.append(path)
         page = len(asked)
+        ended = {"processing_status": "ended", "results_url": "there"} if page == 2 else {}
         counts = {"processing": 5 if page == 2 else 1}
-        one = {"id": f"b{page}", "created_at": 1000 - 100 * page, "request_counts": counts,
+        one = {"id": f"b{page}", "created_at": 1000 - 100 * page, "request_counts": counts, **ended,
                "metadata": {"ragstone": f"t{page}"}}  # fmt: skip
         return {"data": [one], "has_more": True, "last_id": f"b{page}"}
+
+    async def results(_: Any, state: Any) -> list[bytes]:
+        return [b'{"custom_id": "%c"}' % key for key in b"abcde"] if state.ended else []
 
     for kind, after in ((OpenAIBackend, "after"), (MessagesBackend, "after_id")):
         asked.clear()
         monkeypatch.setattr(kind, "_told", told)
+        monkeypatch.setattr(kind, "results", results)
         backend = kind(Spec("it", model="m", base_url=server.url, timeout=7.0))
-        assert asyncio.run(backend.find("t2", 860.0, 5)) == "b2"
+        keys = set("abcde")
+        assert asyncio.run(backend.find("t2", 860.0, keys)) == "b2"
         assert asked[1].endswith(f"?limit=100&{after}=b1")
-        asked.clear()
-        assert asyncio.run(backend.find("t9", 860.0, 9)) == ""
-        assert len(asked) == 3
+        for tag, wanted, said in (("t9", set("ab"), ""), ("t9", set("vwxyz"), ""), ("t9", {"f"}, None)):
+            asked.clear()
+            known = "" if kind is OpenAIBackend else said
+            assert asyncio.run(backend.find(tag, 860.0, wanted)) == known, "another batch, or one that may be another"
+            assert len(asked) == 3
         waits: list[Any] = []
 
         async def exchange(*_: Any, waits: Any = waits, **more: Any) -> Any:

@@ -213,7 +213,9 @@ def _judge_of(spec: Mapping[str, Any]) -> Judge:
 async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
     remote = row.remote
     if remote is None:  # the process ended while sending it
-        remote = await backend.find(row.tag, row.made, row.calls)
+        remote = await backend.find(row.tag, row.made, _keys(store, row))
+        if remote is None:
+            return False
         if not remote:
             store.drop_batch(row.id)
             return True
@@ -232,6 +234,10 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
         store.drop_batch(row.id)
         raise _lost(row, f"batch {remote} ended without a result ({state.said})")
     return True
+
+
+def _keys(store: BatchStore, row: BatchRow) -> set[str]:
+    return {call.key.hex() for call in store.calls_of(row.id)}
 
 
 def _lost(row: BatchRow, said: str) -> BackendError:
@@ -405,8 +411,12 @@ def cancel_batches(store: Path | str | None = None) -> int:
             try:
                 if row.status != "export":
                     async with _opened(row) as backend:
-                        remote = remote or await backend.find(row.tag, row.made, row.calls)
-                        if remote:
+                        known = remote or await backend.find(row.tag, row.made, _keys(found, row))
+                        if known is None:
+                            said = "the id of a batch is unknown until all batches with as many calls have ended"
+                            broken = broken or BackendError(f"{row.judge}: {said}", hint="cancel it at the provider")
+                            continue
+                        if remote := known:
                             await backend.cancel(remote)
             except BackendError as error:
                 if error.status not in (400, 404, 409):  # it has ended; the next run collects it

@@ -9,6 +9,7 @@ other module reads this JSON.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -116,23 +117,32 @@ class MessagesBackend(HttpBackend):
         made = await self._told("id", "POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
         return str(made["id"])
 
-    async def find(self, tag: str, since: float, calls: int) -> str:  # noqa: ARG002 - it keeps none
-        """Find a batch with as many calls since then; its results show whether it is ours."""
+    async def find(self, tag: str, since: float, keys: set[str]) -> str | None:  # noqa: ARG002 - it keeps none
+        """Find the batch among those with as many calls since then; only the results of an ended one name its calls."""
+        unsure = False
         async for one in self._listed(BATCHES, since, "after_id"):
-            if sum((one.get("request_counts") or {}).values()) == calls:
-                return str(one["id"])
-        return ""
+            if sum((one.get("request_counts") or {}).values()) == len(keys):
+                state = _state(one)
+                unsure |= not state.ended
+                told = re.findall(rb'"custom_id" *: *"(\w+)"', b"\n".join(await self.results(state)))
+                if not keys.isdisjoint(map(bytes.decode, told)):
+                    return str(one["id"])
+        return None if unsure else ""
 
     async def state(self, remote: str) -> BatchState:
         """Return the state of a batch; results are available once processing has ended."""
-        found = await self._told("processing_status", "GET", f"{BATCHES}/{remote}")
-        said = str(found.get("processing_status"))
-        # Fetched from the same address, whatever URL the answer names, so that the key goes nowhere else.
-        return BatchState(said == "ended", said, (f"{BATCHES}/{remote}/results",) if found.get("results_url") else ())
+        return _state(await self._told("processing_status", "GET", f"{BATCHES}/{remote}"))
 
     async def cancel(self, remote: str) -> None:
         """Cancel a batch; it ends with the results so far."""
         await self._asked("POST", f"{BATCHES}/{remote}/cancel")
+
+
+def _state(found: Mapping[str, Any]) -> BatchState:
+    said = str(found.get("processing_status"))
+    # Fetched from the same address, whatever URL the answer names, so that the key goes nowhere else.
+    places = (f"{BATCHES}/{found.get('id')}/results",) if found.get("results_url") else ()
+    return BatchState(said == "ended", said, places)
 
 
 def _said(content: Any) -> str:

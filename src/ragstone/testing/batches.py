@@ -50,7 +50,8 @@ class FakeBatches:
         if method == "POST" and name is None:
             return _json(self._made(kind, orjson.loads(body)))
         if name is None:
-            return _json({"data": [_told(one) for one in self._batches.values() if one["kind"] == kind]})
+            known = [one for one in self._batches.values() if one["kind"] == kind]
+            return _json({"data": [self._polled(one, headers, now, answer) for one in known]})
         if name not in self._batches or now.batch_end == "lost":
             return None
         batch = self._batches[name]
@@ -58,10 +59,15 @@ class FakeBatches:
             batch["cancelled"] = True
         elif more == "results":
             return Outcome(200, batch["results"])
+        return _json(self._polled(batch, headers, now, answer))
+
+    def _polled(
+        self, batch: dict[str, Any], headers: Mapping[str, str], now: Behaviour, answer: Answer
+    ) -> dict[str, Any]:
         batch["polls"] += 1
         if not batch["ended"] and (batch["polls"] > now.batch_polls or batch["cancelled"]):
             self._end(batch, "cancelled" if batch["cancelled"] else now.batch_end, headers, answer)
-        return _json(_told(batch))
+        return _told(batch)
 
     def _made(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
         lines = request.get("requests") or [
