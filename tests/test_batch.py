@@ -176,10 +176,28 @@ def test_a_batch_without_a_result_is_an_error_and_not_a_wait(given: Any, end: st
     assert server.count == len(server.unique)
 
 
-def test_a_call_that_is_refused_for_good_is_a_failure_and_no_endless_wave(given: Any) -> None:
+NO_CHOICE = {"choices": [], "note": "too strange"}
+COUNTS = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "input_tokens": 7, "output_tokens": 3}}
+
+
+@pytest.mark.parametrize(
+    ("refused", "charged"),
+    [
+        (Scripted("too strange", status=400), 0),
+        (Scripted(raw=json.dumps(NO_CHOICE | COUNTS)), 2),
+        (Scripted(raw=json.dumps(NO_CHOICE)), 2),
+    ],
+)
+def test_a_call_without_an_answer_is_a_failure_and_no_endless_wave(given: Any, refused: Scripted, charged: int) -> None:
+    """Refused, or charged for nothing, which is on the bill and counts towards the budget."""
     server, options, _ = given
-    server.configure(answer=lambda request: Scripted("too strange", status=400) if "Kettle 5" in str(request) else None)
+    server.configure(answer=lambda request: refused if "Kettle 5" in str(request) else None)
     run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    bill, usage = run.summary()["bill"], "usage" in str(refused.raw)
+    assert bill["paid"]["calls"] - bill["answered"] == bill["unusable"]["calls"] == charged
+    assert bill["unusable"]["dollars"] == (charged * 10 * 100e-6 / 2 if usage else None if charged else 0)
+    assert bill["sent"] == bill["paid"]["calls"]
+    assert server.count == len(server.unique), "what a batch answered is not sent again"
     scored = [(row["id"], score) for row in run.results() for score in row["scores"]]
     failed = {record: score["reason"] for record, score in scored if score["status"] == "judge_failed"}
     assert failed.keys() == {"r5"}
@@ -187,14 +205,18 @@ def test_a_call_that_is_refused_for_good_is_a_failure_and_no_endless_wave(given:
     assert server.seen[400] == 0, "what a batch refused is not sent again"
 
 
-def test_unreadable_replies_are_asked_again_once(given: Any) -> None:
-    """The reply of a batch replaces a stored one that could not be read, so the call is not sent for ever."""
+@pytest.mark.parametrize(("end", "finish"), [("completed", "batch"), ("partial", "live")])
+def test_unreadable_replies_are_asked_again_once(given: Any, end: Any, finish: Any) -> None:
+    """The reply of a batch replaces a stored one that could not be read, so the call is not sent for ever.
+
+    One that did not come is asked again and billed once.
+    """
     server, options, _ = given
     server.configure(answer=lambda request: "I would rather not." if "Kettle 5" in str(request) else None)
     ragstone.evaluate(ROWS, **options)
-    server.configure(answer=None)
+    server.configure(answer=None, batch_end=end)
     server.reset()
-    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", only_failed=True, **options)
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish=finish, only_failed=True, **options)
     assert {score["status"] for row in run.results() for score in row["scores"]} <= {"scored", "empty"}
     assert server.count == len(server.unique) == run.summary()["bill"]["paid"]["calls"]
 
@@ -301,7 +323,14 @@ def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -
     with pytest.raises(BudgetReached, match="reached --max") as stopped:
         ragstone.evaluate(ROWS, batch=True, max_calls=18, **options)
     assert server.count == 18
-    assert ragstone.open_run(stopped.value.run, store=options["store"]).summary()["bill"]["paid"]["calls"] == 18
+    runs = [
+        ragstone.open_run(stopped.value.run, store=options["store"]),
+        ragstone.evaluate(ROWS, batch=True, **options),
+    ]
+    bills = [run.summary()["bill"] for run in runs]
+    assert bills[0]["paid"]["calls"] == 18
+    assert [sum(bill[part] for bill in bills) for part in ("sent", "answered")] == [server.count, len(server.unique)]
+    assert bills[0]["replayed"] + bills[1]["replayed"] > 16, "in the second bill, those of the batch are replayed"
 
 
 def test_runs_share_a_store_and_wait_only_for_calls_that_they_need(given: Any) -> None:
@@ -321,6 +350,24 @@ def test_runs_share_a_store_and_wait_only_for_calls_that_they_need(given: Any) -
     ragstone.evaluate(ROWS, batch=True, wait=True, **options)
     assert server.count == len(server.unique), "each call is paid once"
     assert scores(run) == scores(ragstone.evaluate(other, **live))
+
+
+def test_inputs_of_one_name_share_no_batches(given: Any, tmp_path: Path) -> None:
+    """Files in two folders, and two lists: each waits for its own batches, and is billed for them."""
+    server, options, _ = given
+    unnamed = {name: value for name, value in options.items() if name != "name"}
+    sources: list[Any] = [[{**row, "response": f"The {thing} is blue."} for row in ROWS] for thing in ("Pot", "Pan")]
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        sources.append(tmp_path / folder / "in.jsonl")
+        rows = [{**row, "response": f"Kettle {folder} is blue."} for row in ROWS]
+        sources[-1].write_text("\n".join(map(json.dumps, rows)))
+    for source in sources:
+        with pytest.raises(BatchPending, match=r"1 batch submitted \(\d+ calls\)"):
+            ragstone.evaluate(source, batch=True, **unnamed)
+    bills = [ragstone.evaluate(source, batch=True, wait=True, **unnamed).summary()["bill"] for source in sources]
+    assert sum(bill["paid"]["calls"] for bill in bills) == server.count == len(server.unique)
+    assert len({bill["paid"]["calls"] for bill in bills}) == 1
 
 
 def test_an_endpoint_that_cannot_be_reached_blocks_no_other_judge(given: Any, monkeypatch: Any) -> None:

@@ -45,7 +45,7 @@ from ragstone.options import RunOptions
 from ragstone.prompts.choice import Choice
 from ragstone.questions import Task
 from ragstone.render.text import NBSP, plural
-from ragstone.store.batches import BatchCall, BatchRow, BatchStore
+from ragstone.store.batches import BatchCall, BatchRow, BatchStore, Owner
 from ragstone.store.database import CallRow
 
 MOST: Final = 50_000
@@ -83,11 +83,11 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
 
 async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[BatchRow]:
     """Collect what has ended and send a wave if it is time; return the batches that the run waits for."""
-    run = options.name or plan.source.name
+    owner = _owner(plan, options)
     judges = {judge.id for judge in plan.routes.judges()}
 
     def own(row: BatchRow) -> bool:
-        return row.run == run and row.judge in judges
+        return Owner(row.run, row.input) == owner and row.judge in judges
 
     pending = await _collected(store, own)
     if mine := [row for row in pending if own(row)]:
@@ -97,19 +97,25 @@ async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[
     flying = {call.key for row in pending for call in store.calls_of(row.id)}  # of other runs
     wave = {key: call for key, call in missing.items() if key not in flying}
     if wave and (first or len(wave) >= SMALL or options.finish == "batch"):
-        await _send(plan, store, run, wave, budget, pending)
+        await _send(plan, store, owner, wave, budget, pending)
         return [row for row in store.batches("made", "sent", "export") if own(row)] or pending
     return pending if len(wave) < len(missing) else []
 
 
+def _owner(plan: Plan, options: RunOptions) -> Owner:
+    """Return whose batches are the run's own: inputs of one name may differ, unless the user named the run."""
+    return Owner(options.name) if options.name else Owner(plan.source.name, plan.source.place or plan.digest)
+
+
 def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
-    """Charge the run for replies that its batches stored, and not count them as replayed."""
+    """Charge the run for the calls of its batches that are on no bill yet, and not count them as replayed."""
     with BatchStore(plan.spec.store) as store:
-        for judge, row, usage in _paid(plan, store, options.name or plan.source.name):
+        for judge, row, usage, answered in _paid(plan, store, _owner(plan, options)):
             if judge is not None:
-                tally.pay(judge.id, row.task, usage, budget.cost(judge, usage))
+                charge = tally.pay if answered else tally.waste
+                charge(judge.id, row.task, usage, budget.cost(judge, usage))
                 tally.sent += 1
-                tally.replayed = max(0, tally.replayed - 1)
+                tally.replayed = max(0, tally.replayed - answered)
 
 
 def refusals(plan: Plan) -> Missing:
@@ -127,20 +133,20 @@ def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
     """Deduct what the run's batches have already used from its budget."""
     if budget.limits:
         with BatchStore(plan.spec.store) as store:
-            budget.settle(Amount(), _spent(plan, store, options.name or plan.source.name, budget))
+            budget.settle(Amount(), _spent(plan, store, _owner(plan, options), budget))
 
 
-def _paid(plan: Plan, store: BatchStore, run: str) -> Iterator[tuple[Judge | None, CallRow, Usage]]:
-    """Yield the paid calls of a run's batches with their judge (None if this run does not use it) and usage."""
+def _paid(plan: Plan, store: BatchStore, owner: Owner) -> Iterator[tuple[Judge | None, CallRow, Usage, bool]]:
+    """Yield the calls as ``BatchStore.paid`` does, with their judge (None if this run does not use it) and usage."""
     judges = {judge.id: judge for judge in plan.routes.judges()}
-    for row in store.paid(run):
-        yield judges.get(row.judge), row, reply_from_json(row.reply).usage
+    for row, answered in store.paid(owner):
+        yield judges.get(row.judge), row, reply_from_json(row.reply).usage, answered
 
 
-def _spent(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Amount:
+def _spent(plan: Plan, store: BatchStore, owner: Owner, budget: Budget) -> Amount:
     """Return what a run's batches have used of its budget; a reply without usage counts with its worst case."""
     paid = Amount()
-    for judge, row, usage in _paid(plan, store, run):
+    for judge, row, usage, _ in _paid(plan, store, owner):
         if judge is None:
             paid += Amount(0.0, 1, (usage.input or 0) + (usage.output or 0))
         else:
@@ -155,10 +161,10 @@ def _worst(budget: Budget, judge: Judge, call: Call) -> Amount:
     return replace(worst, dollars=cast("Batching", judge.backend).rate * worst.dollars)
 
 
-def forget(plan: Plan, options: RunOptions) -> None:
-    """Close the batches of a finished run."""
+def close(plan: Plan, options: RunOptions, *, done: bool) -> None:
+    """Close the collected batches of a run whose bill is stored; one that is not ``done`` needs their replies again."""
     with BatchStore(plan.spec.store) as store:
-        store.close_batches(options.name or plan.source.name)
+        store.close_batches(_owner(plan, options), done=done)
 
 
 def _pending(rows: Sequence[BatchRow], begun: float) -> BatchPending:
@@ -263,7 +269,7 @@ def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tu
 def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[str, Reply | BackendError]]) -> int:
     """Store the results of batches and close the batches; return the number of results for known calls."""
     told = sorted(read, key=lambda one: isinstance(one[1], Reply))  # a reply counts, whatever else came for its call
-    results = {key: found for key, found in told if isinstance(found, Reply) or not found.retryable}
+    results = {key: found for key, found in told if isinstance(found, Reply) or not found.retryable or _charge(found)}
     known = 0
     for row in rows:
         calls = {call.key.hex(): call for call in store.calls_of(row.id)}
@@ -276,10 +282,16 @@ def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[st
             for key, found in here.items()
             if isinstance(found, Reply) and (call := calls[key])
         ]
-        failed = {calls[key].key: str(found) for key, found in here.items() if not isinstance(found, Reply)}
+        failed = {calls[key].key: (str(found), _charge(found)) for key, found in here.items()
+                  if not isinstance(found, Reply)}  # fmt: skip
         if known:
             store.collect(row.id, replies, failed)
     return known
+
+
+def _charge(error: BackendError) -> bytes | None:
+    """Return a reply with the usage of one that cannot be used, for the bill; None if there was none."""
+    return reply_to_json(Reply("", usage=Usage(*error.spent or ()))) if error.lost or error.spent else None
 
 
 # ---- sending
@@ -308,13 +320,13 @@ async def _missing(
 async def _send(
     plan: Plan,
     store: BatchStore,
-    run: str,
+    owner: Owner,
     wave: Mapping[bytes, tuple[Judge, Call]],
     budget: Budget,
     pending: Sequence[BatchRow],
 ) -> None:
     """Send a wave in one or more batches, as far as the budget and the tokens of ``pending`` batches allow."""
-    room = _room(plan, store, run, budget)
+    room = _room(plan, store, owner, budget)
     judges = {judge.name: judge for judge, _ in wave.values()}
     affordable = 0
     for name, judge in judges.items():
@@ -329,7 +341,7 @@ async def _send(
             tag = f"ragstone-{uuid.uuid4().hex}"
             there = bool(spec.preset.batch)
             number = store.make_batch(
-                run, judge.id, spec_as_json(spec), tag, "made" if there else "export", found
+                owner, judge.id, spec_as_json(spec), tag, "made" if there else "export", found
             )  # on disk before it is sent
             if there:
                 try:
@@ -374,9 +386,11 @@ def _tokens(backend: Batching, body: bytes) -> int:
     return size_of(backend, body).at_most // 4
 
 
-def _room(plan: Plan, store: BatchStore, run: str, budget: Budget) -> Callable[[Judge, Iterable[Call]], Iterator[Call]]:
+def _room(
+    plan: Plan, store: BatchStore, owner: Owner, budget: Budget
+) -> Callable[[Judge, Iterable[Call]], Iterator[Call]]:
     """Return a function that selects the calls of a judge whose worst case, at batch prices, fits the budget."""
-    held = _spent(plan, store, run, budget) if budget.limits else Amount()
+    held = _spent(plan, store, owner, budget) if budget.limits else Amount()
 
     def within(judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
         nonlocal held

@@ -150,7 +150,7 @@ async def _evaluated(source: Any, options: RunOptions, lender: Lender | None = N
     if options.engine == "ray":
         return await _on_ray(source, options)
     sharded = options.shard is not None
-    with planned(source, options, digest=sharded) as plan:
+    with planned(source, options, digest=sharded or options.batch) as plan:
         if not sharded:
             return await _stored(plan, options)
         from ragstone.api.shards import ShardRun  # noqa: PLC0415 - few runs are sharded
@@ -291,8 +291,8 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                 counted |= (told := _cascaded(cascades, plan, estimated))
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
-    if options.batch:
-        batching.forget(plan, options)
+                if options.batch:
+                    batching.close(plan, options, done=status == "done")
     return find_run(store, number)
 
 

@@ -79,8 +79,8 @@ class InputPart(NamedTuple):
 class Source:
     """Records in input order; each iteration reads the input again and gives the same ids.
 
-    ``name`` is for display. Use the source as a context manager or call `close` to delete the temporary copies of
-    standard input, pipes and iterators.
+    ``name`` is for display, ``place`` the absolute path of the input (empty: a stream or an object). Use the source as
+    a context manager or call `close` to delete the temporary copies of standard input, pipes and iterators.
     """
 
     def __init__(
@@ -93,9 +93,11 @@ class Source:
         joined: Sequence[ByTopic] = (),
         cut: Cut | None = None,
         layout: Layout | None = None,
+        place: str = "",
     ) -> None:
         """Do not call directly; use `open_records`."""
         self.name = _names(parts)
+        self.place = place
         self.mapper = mapper
         self.on_error = on_error
         self._parts = tuple(parts)
@@ -307,10 +309,10 @@ def open_records(
     fields = fields if isinstance(fields, Fields) else Fields(fields)
     layout = layout or Layout()
     mapper = Mapper(fields, blocks)
-    listed = source if isinstance(source, list | tuple) else ()
+    listed = source if isinstance(source, list | tuple) else (source,)
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     with ExitStack() as undo:  # deletes the copies if a later part cannot be opened
-        several = paths and len(paths) == len(listed)
+        several = paths and listed is source and len(paths) == len(listed)
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
         if (fields.files or layout.files) and all(map(_has_results, parts)):
             mapper, layout = Mapper(fields.given, blocks), layout.given
@@ -318,11 +320,19 @@ def open_records(
             copies = tuple(path for part in parts for path in part.temporary)
             parts = [InputPart(_names(parts), partial(_in_turn, [part.items for part in parts]), copies)]
         undo.pop_all()
-    return Source(parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout)
+    given = [_real(path) for path in paths if path != "-" and not is_pipe(Path(path))]
+    place = _printable("\n".join(given)) if len(given) == len(listed) else ""
+    return Source(
+        parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout, place=place
+    )  # fmt: skip
+
+
+def _real(name: str) -> str:
+    return name if _is_no_file(name) else os.path.realpath(name)
 
 
 def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[InputPart]:
-    twice = first_repeated(name if _is_no_file(name) else os.path.realpath(name) for name in names)
+    twice = first_repeated(map(_real, names))
     if twice is not None:
         raise ConfigError(f"{twice}: this input is given twice; specify it once")
     alike = first_repeated(PurePath(name).name for name in names) is not None

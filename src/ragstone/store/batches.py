@@ -24,11 +24,19 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 
+class Owner(NamedTuple):
+    """The run of a batch: its name, and what identifies its input if the name is only that of the input."""
+
+    run: str
+    input: str = ""
+
+
 class BatchRow(NamedTuple):
     """One batch. ``calls`` is the number of calls in it, ``remote`` the provider's id (None if unknown)."""
 
     id: int
     run: str
+    input: str
     judge: str
     spec: dict[str, Any]
     tag: str
@@ -50,7 +58,7 @@ class BatchCall(NamedTuple):
 
 
 _SELECT_BATCH = (
-    "SELECT id, run, judge, spec, tag, remote, status, made,"
+    "SELECT id, run, input, judge, spec, tag, remote, status, made,"
     " (SELECT count(*) FROM batch_calls WHERE batch = batches.id) FROM batches"
 )
 
@@ -78,13 +86,13 @@ class BatchStore(Store):
         return [row for row in rows if not statuses or row.status in statuses]
 
     def make_batch(
-        self, run: str, judge: str, spec: Mapping[str, Any], tag: str, status: str, calls: Iterable[BatchCall]
+        self, owner: Owner, judge: str, spec: Mapping[str, Any], tag: str, status: str, calls: Iterable[BatchCall]
     ) -> int:
         """Insert a batch with its calls, in one commit, and return its number."""
         self.begin()
         cursor = self._change(
-            "INSERT INTO batches (run, judge, spec, tag, status, made) VALUES (?, ?, ?, ?, ?, ?)",
-            (run, judge, self._frame(orjson.dumps(spec)), tag, status, time.time()),
+            "INSERT INTO batches (run, input, judge, spec, tag, status, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*owner, judge, self._frame(orjson.dumps(spec)), tag, status, time.time()),
         )
         number = cursor.lastrowid
         assert number is not None
@@ -110,24 +118,26 @@ class BatchStore(Store):
         return (key for (key,) in self._rows("SELECT key FROM batch_calls"))
 
     def failed_calls(self) -> dict[bytes, str]:
-        """Return the keys of calls that a provider refused permanently, each with the reason."""
+        """Return the keys of calls that will get no usable reply, each with the reason."""
         return dict(self._rows("SELECT key, failed FROM batch_calls WHERE failed IS NOT NULL"))
 
-    def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, str]) -> None:
+    def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, tuple[str, bytes | None]]) -> None:
         """Store the results of a batch and close it; its other calls are missing again.
 
+        ``failed`` has the reason why a call gets no reply, and a reply with the usage if it was charged.
         A reply replaces one from before the batch was made: that could not be used, or the call would not be in it.
         """
         ((made,),) = self._rows("SELECT made FROM batches WHERE id = ?", (batch,))
         self.begin()
         self.insert(list(replies), [], since=lambda _: made)
         self._write_many(
-            "UPDATE batch_calls SET failed = ? WHERE batch = ? AND key = ?",
-            [(reason, batch, key) for key, reason in failed.items()],
+            "UPDATE batch_calls SET failed = ?, spent = ? WHERE batch = ? AND key = ?",
+            [(reason, spent and self._frame(spent), batch, key) for key, (reason, spent) in failed.items()],
         )
         self._write_many(
-            "DELETE FROM batch_calls WHERE batch = ? AND failed IS NULL AND key NOT IN (SELECT key FROM calls)",
-            [(batch,)],
+            "DELETE FROM batch_calls WHERE batch = ? AND failed IS NULL"
+            " AND key NOT IN (SELECT key FROM calls WHERE at >= ?)",
+            [(batch, made)],
         )
         self._write_many("UPDATE batches SET status = 'done' WHERE id = ?", [(batch,)])
         self.commit()
@@ -136,15 +146,18 @@ class BatchStore(Store):
         """Delete a batch; its calls are missing again, unless their replies are stored."""
         self._change("DELETE FROM batches WHERE id = ?", (batch,))
 
-    def paid(self, run: str) -> Iterator[CallRow]:
-        """Return the calls answered by the batches of a run."""
-        columns = ", ".join(f"c.{name}" for name in CallRow._fields)
+    def paid(self, owner: Owner) -> Iterator[tuple[CallRow, bool]]:
+        """Return the charged calls of a run's batches that are on no bill yet; true for those with a usable reply."""
+        columns = "o.key, b.judge, o.task, o.maker, o.request, coalesce(o.spent, c.reply) AS paid, o.failed IS NULL"
         query = (
             f"SELECT {columns} FROM batches AS b JOIN batch_calls AS o ON o.batch = b.id"
-            " JOIN calls AS c ON c.key = o.key WHERE b.run = ? AND b.status = 'done' ORDER BY o.rowid"
+            " LEFT JOIN calls AS c ON c.key = o.key AND o.failed IS NULL"
+            " WHERE b.run = ? AND b.input = ? AND b.status = 'done' AND paid NOT NULL ORDER BY o.rowid"
         )
-        return map(self._call_row, self._rows(query, (run,)))
+        return ((self._call_row(row[:6]), bool(row[6])) for row in self._rows(query, owner))
 
-    def close_batches(self, run: str) -> None:
-        """Delete the batches of a finished run."""
-        self._change("DELETE FROM batches WHERE run = ? AND status = 'done'", (run,))
+    def close_batches(self, owner: Owner, *, done: bool) -> None:
+        """Mark a run's collected batches as billed; if it is ``done``, delete them."""
+        self._change("UPDATE batches SET status = 'billed' WHERE run = ? AND input = ? AND status = 'done'", owner)
+        if done:
+            self._change("DELETE FROM batches WHERE run = ? AND input = ? AND status = 'billed'", owner)

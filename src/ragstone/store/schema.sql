@@ -84,3 +84,7 @@ INSERT INTO results_4 SELECT run, position, record, document FROM results ORDER 
 DROP TABLE results;
 ALTER TABLE results_4 RENAME TO results;
 CREATE INDEX results_by_record ON results (run, record);
+
+-- version 5
+ALTER TABLE batches ADD COLUMN input TEXT NOT NULL DEFAULT ''; -- place or digest of the input of a run without a name of its own
+ALTER TABLE batch_calls ADD COLUMN spent BLOB; -- reply with the usage of a failed call that was charged
