@@ -193,7 +193,8 @@ def test_an_address_in_the_wrong_place_is_refused_without_saying_the_secret_in_i
 
 
 def test_a_judge_of_the_users_own_is_named_by_its_table_and_address() -> None:
-    assert Spec("mine", model="m", base_url="http://host/v1").id == "mine/m@http://host/v1"
+    for address in ("http://host/v1", "http://host/v1/"):  # calls go to the same place
+        assert Spec("mine", model="m", base_url=address).id == "mine/m@http://host/v1"
     assert Spec("mine", provider="groq", model="m").id == "groq/m"
 
 

@@ -146,7 +146,7 @@ class Spec(Struct, frozen=True):
         if not self.model:
             return self.provider
         where = self.provider or self.name
-        return f"{where}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+        return f"{where}/{self.model}" + (f"@{self.base_url.rstrip('/')}" if self.base_url else "")
 
 
 def usual(provider: str) -> dict[str, Any]:
