@@ -11,7 +11,7 @@ import pytest
 
 from ragstone import evaluate
 from ragstone.analysis.leaderboard import ALL, OnMissing
-from ragstone.api import RunOptions, assign_nuggets, create_nuggets, score_nuggets
+from ragstone.api import Prune, RunOptions, assign_nuggets, create_nuggets, prune_cache, score_nuggets
 from ragstone.errors import ConfigError
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
@@ -87,9 +87,11 @@ def test_a_topic_has_one_bank_however_many_systems_answered_it(tmp_path: Path) -
 
 
 def test_what_was_created_before_costs_nothing_again(tmp_path: Path) -> None:
+    """Not even after pruning: no run has these calls, and they are in use all the same."""
     by = judge()
     created(tmp_path, topic("q1"), topic("q2"), by=by)
     asked = len(by.asked)
+    assert prune_cache(Prune(unused=True), tmp_path / "store.db").calls == 0
     created(tmp_path, topic("q1"), topic("q2"), topic("q3"), by=by)
     assert len(by.asked) == asked * 3 // 2
 

@@ -1,7 +1,8 @@
 """Count, prune and clear the stored calls.
 
-A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run and calls in its batches
-count as used, too: the same command needs them again. A dry run only counts.
+A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run, calls in its batches
+and calls that create nuggets (``nuggets create`` stores no run) count as used, too: the same command needs them again.
+A dry run only counts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ragstone.api.stored import existing_store
 from ragstone.config import resolve
 from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
+from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.options import RunOptions
 from ragstone.store.batches import BatchStore
 from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
@@ -188,7 +190,7 @@ def _mark_used(store: BatchStore, runs: Sequence[RunRow]) -> None:
         for call in orjson.loads(result.document).get("calls", ())
     )
     store.mark_used(())
-    every = chain(keys, store.batched_calls())
+    every = chain(keys, store.batched_calls(), store.call_keys(*NuggetBank.asks))
     while batch := list(islice(every, _BATCH)):
         store.mark_used(batch)
 
