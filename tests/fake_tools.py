@@ -399,6 +399,7 @@ class FakeMLflow(FakeTool):
 class Score(Strict):
     id: str
     traceId: str
+    observationId: str | None = None
     name: str
     value: float
     dataType: Literal["NUMERIC"]

@@ -230,7 +230,9 @@ def test_two_questions_in_one_trace_are_two_records() -> None:
         records = [record for record in source if isinstance(record, Record)]
         assert source.recognised == ("OpenInference spans: 1 trace, 2 records",)
     assert told(*records) == [("q", "r", "A"), ("q2", "r2", "Z")]
-    assert [record.meta["origin"]["span"] for record in records] == ["root", "second"]
+    assert [(record.meta["origin"]["span"], record.meta["origin"]["parts"]) for record in records] == [
+        ("root", 2), ("second", 2),
+    ]  # fmt: skip
     assert "trace: several root spans with retrievers; each becomes a record" in records[0].notes
     intent = span("intent", "CHAIN", input_value="which topic?", output_value="tea")
     assert told(only(intent, ROOT, A, LLM)) == [("q", "r", "A")]

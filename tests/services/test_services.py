@@ -111,6 +111,22 @@ def test_traces_come_whole_and_scores_go_back_once(tool: Any, small_pages: None)
     assert tool.stored() == expected
 
 
+@of(*FAKES, *REAL)
+def test_two_records_of_one_trace_keep_their_own_scores(tool: Any) -> None:
+    """Neither overwrites the other, and a second push changes nothing."""
+    tool.seed(2)
+    origin = {"format": service_named(tool.service).format, "trace": tool.trace(0), "parts": 2}
+    rows = [
+        {"question": "q", "response": response, "contexts": [PASSAGE], ORIGIN: {**origin, "span": f"{n:015x}a"}}
+        for n, response in enumerate((ANSWER, PASSAGE))
+    ]
+    run = ragstone.evaluate(rows, "grounding", store="s.db")
+    for again in (False, True):
+        told = ragstone.push(run, tool.service, url=tool.url)
+        assert sorted(value for _, _, value, *_ in tool.stored()) == [0.5, 1.0]
+        assert (told.sent, told.unchanged) == ((0, 2) if again and tool.service == "mlflow" else (2, 0))
+
+
 @of("phoenix", "real Phoenix")
 def test_passages_are_annotated_where_phoenix_shows_them(tool: Any) -> None:
     """One annotation per passage of each metric that rates passages; the next push replaces it."""

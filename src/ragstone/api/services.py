@@ -152,8 +152,9 @@ def push(
         ragstone.push("last", "phoenix", metrics=["grounding"])
 
     Scores are named ``ragstone.METRIC``. In Phoenix they become annotations on the root span and, for a metric that
-    rates passages, on the documents; in MLflow, feedback on the trace; in Langfuse, numeric scores on it. Sending a run
-    again changes nothing; another run's scores replace them. Scores without a value are not sent.
+    rates passages, on the documents; in MLflow, feedback on the trace; in Langfuse, numeric scores on it, or on the
+    observation of the question if a trace has several. Sending a run again changes nothing; another run's scores
+    replace them. Scores without a value are not sent.
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
@@ -245,6 +246,7 @@ def _trace_score(
         explanation(result, score),
         "LLM" if alone is None else "HUMAN" if alone[1] == "human" else "CODE",
         {**about, "record": result["id"], "signature": score["signature"]},
+        str(origin["span"]) if "parts" in origin else "",
         tuple(_passages(result, score, origin.get("documents") or ())),
     )
 

@@ -138,7 +138,7 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
                     tally.left_out[row] += 1
                 else:
                     tally.records += 1
-                    row[ORIGIN]["format"] = tally.format
+                    row[ORIGIN] |= {"format": tally.format, **({"parts": len(trees)} if len(trees) > 1 else {})}
                     yield where, row
 
 

@@ -56,6 +56,7 @@ class PassageScore(NamedTuple):
 class TraceScore(NamedTuple):
     """One score of a trace. ``span`` is its root span, ``value`` is in [0, 1], ``explanation`` says what lowers it.
 
+    ``part`` is that span if the trace has several records, which must not overwrite each other's scores; else empty.
     ``passages`` are the verdicts of a metric that rates passages, if their positions are known.
     """
 
@@ -67,6 +68,7 @@ class TraceScore(NamedTuple):
     explanation: str
     judged_by: Literal["LLM", "CODE", "HUMAN"]
     metadata: Mapping[str, str]
+    part: str = ""
     passages: Sequence[PassageScore] = ()
 
 
@@ -117,8 +119,9 @@ def needed_project(project: str, title: str) -> str:
 
 
 def with_label(score: TraceScore) -> dict[str, str]:
-    """Return the metadata with the label added, for tools whose scores have no label."""
-    return {**score.metadata, "label": score.label} if score.label else dict(score.metadata)
+    """Return the metadata with the label and the part added, for tools whose scores have none."""
+    more = {"label": score.label, "span": score.part}
+    return {**score.metadata, **{name: value for name, value in more.items() if value}}
 
 
 def instant(moment: datetime) -> str:

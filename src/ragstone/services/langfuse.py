@@ -90,10 +90,12 @@ class Langfuse(Service):
 
 def _score(score: TraceScore) -> dict[str, Any]:
     said = f"{score.label}: {score.explanation}" if score.label else score.explanation
-    digest = hashlib.blake2b(f"{score.trace}\n{score.name}".encode(), digest_size=16).hexdigest()
+    about = "\n".join(filter(None, (score.trace, score.name, score.part)))
+    digest = hashlib.blake2b(about.encode(), digest_size=16).hexdigest()
     return {
         "id": f"{OWNER}-{digest}",
         "traceId": score.trace,
+        **({"observationId": score.part} if score.part else {}),
         "name": score.name,
         "value": score.value,
         "dataType": "NUMERIC",

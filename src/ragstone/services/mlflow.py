@@ -107,9 +107,13 @@ class MLflow(Service):
         for name, answer in found.items():
             if answer is not None:
                 there = answer["trace"]["trace_info"].get("assessments", ())
-                ours = {each["assessment_name"]: each for each in there if _is_ours(each)}
+                ours = {
+                    (each["assessment_name"], (each.get("metadata") or {}).get("span", "")): each
+                    for each in there
+                    if _is_ours(each)
+                }
                 for score in by_trace[name]:
-                    requests += _change(places[name], score, ours.get(score.name))
+                    requests += _change(places[name], score, ours.get((score.name, score.part)))
                 known += len(by_trace[name])
         if requests:
             yield requests
