@@ -208,7 +208,7 @@ def test_ids_of_passages_are_unique_and_given_ones_stay() -> None:
     """The later of two equal ids gets a number, and a rank never takes the id of another passage."""
     contexts = [{"text": "x"}, {"id": "1", "text": "y"}, {"id": "d", "text": "z"}, {"id": "d", "text": "z"}]
     record = record_of({"id": "a", "contexts": contexts})
-    assert [passage.id for passage in record.contexts or ()] == ["1#2", "1", "d", "d#2"]
+    assert [passage.id for passage in record.contexts or ()] == ["passage 1", "1", "d", "d#2"]
     assert record.notes == ("contexts: two passages share an id; '#2' was added to the second",)
 
 

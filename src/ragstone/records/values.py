@@ -277,15 +277,16 @@ def _names(value: Any) -> bool:
 
 
 def _unique(names: list[str], notes: list[str]) -> list[str]:
-    """Return unique ids: those given, with ``#2`` added to the second of two equal ones; the rank if none is given."""
+    """Return unique ids: those given, ``#2`` added to the second of two equal ones; else the rank or ``passage 2``."""
     if not any(names):
         return [str(rank) for rank in range(1, len(names) + 1)]
-    given = Names()
+    given, known = Names(), set(names)
     result = [""] * len(names)
     by_own_id_first = sorted(range(len(names)), key=lambda at: not names[at])
     for at in by_own_id_first:
         own = passage_id(names[at])
-        result[at] = given.unique(own or str(at + 1))
+        rank = f"passage {at + 1}" if str(at + 1) in known else str(at + 1)
+        result[at] = given.unique(own or rank)
         if result[at] != (own or result[at]):
             notes.append("contexts: two passages share an id; '#2' was added to the second")
     return result
