@@ -223,6 +223,28 @@ def test_what_is_retrieved_after_the_answer_is_no_evidence() -> None:
     assert told(only(ROOT, rewriting, LATER)) == [("q", "r", "Z")]
 
 
+@pytest.mark.parametrize(
+    ("name", "output", "contexts"),
+    [
+        ("search_docs", "A", "A"),
+        ("search_docs", '{"results": [{"text": "A"}]}', "A"),
+        ("knowledge", '{"documents": ["A"]}', "A"),
+        ("calculator", "42", ""),
+    ],
+)
+def test_what_a_tool_retrieves_is_evidence_where_there_is_no_retriever(name: str, output: str, contexts: str) -> None:
+    """By its name or the key of its output; with a retriever in the trace, what the model saw is what that found."""
+    tool = span(name, "TOOL", "root", at=1, output_value=output)
+    record = only(ROOT, tool, LLM)
+    assert told(record) == [("q", "r", contexts)]
+    assert record.notes == (
+        ("contexts: read from tool spans, since the trace has no retriever span",) if contexts else ()
+    )
+    assert "documents" not in record.meta["origin"]
+    assert told(only(ROOT, tool, {**A, "parent_id": "root"}, LLM)) == [("q", "r", "A")]
+    assert joined(ROOT, tool)[0] == list(contexts)
+
+
 def test_two_questions_in_one_trace_are_two_records() -> None:
     """Each with its own passages and at its own span; a step beside the one root that retrieved is no question."""
     second = span("second", "CHAIN", at=8, input_value="q2", output_value="r2")
@@ -239,6 +261,27 @@ def test_two_questions_in_one_trace_are_two_records() -> None:
     session = span("session", "")
     inner = [{**row, "parent_id": row["parent_id"] or "session"} for row in (ROOT, A, second)]
     assert told(*outcomes([session, *inner, {**LATER, "parent_id": "second"}])) == told(*records)
+    logged = span("session", "CHAIN", input_value="q", output_value="r2")
+    one = only(logged, *inner, {**LATER, "parent_id": "second"})
+    assert (*told(one), one.notes) == (
+        ("q", "r2", "AZ"),
+        ("trace: several steps with a retriever and an answer; joined",),
+    )
+    ended, later = ROOT | {"end_time": 4}, span("thanks", "CHAIN", at=9, input_value="Thanks!", output_value="Sure.")
+    turns = [ended, A, later, second, {**LATER, "parent_id": "second"}]
+    below = [{**row, "parent_id": row["parent_id"] or "session"} for row in (ended, A, LLM, later)]
+    said_later = span("l", "LLM", "thanks", at=9, output_value="Sure.")
+    for rows, count in ((turns[:3], 1), (turns, 2), ([session, *below, said_later], 1)):
+        with open_records(rows) as source:
+            assert told(*source) == told(*records[:count])
+            assert source.recognised[0].endswith("; skipped: 1 without a retriever span")
+    steps = [
+        span("a", "CHAIN", at=1, input_value="q", output_value=[{"text": "A"}, {"text": "B"}]),
+        {**A, "parent_id": "a", "name": "x"},
+    ]
+    steps[1]["context"] = {**A["context"], "span_id": "x"}
+    made = span("made", "CHAIN", at=2, input_value="q", output_value="r")
+    assert told(only(*steps, made, {**LLM, "parent_id": "made"})) == [("q", "r", "A")], "a step of the same turn"
     failed = span("second", "CHAIN", at=8, input_value="q2") | {"status": {"status_code": "ERROR"}}
     silent = [span("second", "CHAIN", "session", at=8, input_value="q2"), span("l", "LLM", "second", at=9)]
     for rows in ([failed, ROOT, A], [session, *inner[:2], LLM, *silent]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,13 +9,12 @@ from ragstone.records.fields import folded
 from ragstone.records.jsontext import opened, unquoted
 from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
-from ragstone.records.span_join import KINDS, RETRIEVER, TraceSpan, moment
+from ragstone.records.span_join import KINDS, RETRIEVAL, RETRIEVER, TraceSpan, moment
 from ragstone.records.values import readable
 
 OBSERVATIONS = "observations"
 TABLE = frozenset(("id", "timestamp", "bookmarked", "input", "output"))
 """Columns of the table of traces, whose exports have no observations."""
-RETRIEVAL = re.compile(r"retriev|(?<!re)search", re.IGNORECASE)
 TYPES = frozenset(
     ("span", "generation", "event", "retriever", "agent", "tool", "chain", "evaluator", "embedding", "guardrail")
 )

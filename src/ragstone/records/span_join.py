@@ -8,6 +8,7 @@ positions of the spans, about 40 bytes each, and any input works: a list, a stre
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import counted, opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
-from ragstone.records.logged_texts import EVIDENCE, answered, asked, documents, is_error
+from ragstone.records.logged_texts import EVIDENCE, RETRIEVED, answered, asked, documents, is_error
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.values import UnfitError, passages, readable
 from ragstone.types import ORIGIN
@@ -39,6 +40,8 @@ KINDS: Final[Mapping[str, str]] = {
 """Span kinds as tools write them, in lower case, mapped to canonical kinds."""
 STEPS: Final = (RETRIEVER, RERANKER, TOOL, EVALUATOR)
 """Kinds of spans whose output is not an answer; neither is that of an LLM span below them."""
+RETRIEVAL: Final = re.compile(r"retriev|(?<!re)search", re.IGNORECASE)
+"""Matches the name of a step that retrieves, whatever its kind."""
 
 DEEPEST: Final = 200
 """Maximum number of ancestors of a span to follow."""
@@ -54,6 +57,8 @@ PROMPT: Final = "question: a prompt that contains passages; log the user's quest
 SHORT: Final = 20
 """Passages of at most this many characters may occur in a question by chance."""
 SEVERAL: Final = "trace: several root spans with retrievers; each becomes a record"
+JOINED: Final = "trace: several steps with a retriever and an answer; joined"
+TOOLS: Final = "contexts: read from tool spans, since the trace has no retriever span"
 
 
 class TraceSpan(NamedTuple):
@@ -132,13 +137,14 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
                 yield where, RecordError(where, "a trace of more than 64 MiB", "split it")
                 continue
             trees = _Tree(spans).parts
+            several = sum(bool(tree.retrieval) for tree in trees) > 1
             for tree in trees:  # one per root with retrieval and an answer
-                row = record_of(tree, [SEVERAL] if len(trees) > 1 else [], needs_retriever=retrieved)
+                row = record_of(tree, [SEVERAL] if several else [], needs_retriever=retrieved)
                 if isinstance(row, str):
                     tally.left_out[row] += 1
                 else:
                     tally.records += 1
-                    row[ORIGIN] |= {"format": tally.format, **({"parts": len(trees)} if len(trees) > 1 else {})}
+                    row[ORIGIN] |= {"format": tally.format, **({"parts": len(trees)} if several else {})}
                     yield where, row
 
 
@@ -173,7 +179,13 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     if response is None and not any(map(is_error, outputs)):  # the answer itself is JSON
         response = next((output for output in outputs if isinstance(output, str)), None)
         notes += [AS_JSON] if response is not None else []
+    output = opened(root.output)
+    held = documents(output, EVIDENCE) if isinstance(output, dict) else None
     retrieval = tree.retrieval
+    if not retrieval and not held:
+        tools = (span._replace(documents=_searched(span)) for span in spans if span.kind == TOOL)
+        if retrieval := [span for span in tools if span.documents]:
+            notes = [*notes, TOOLS]
     by_llm = llm is not None and answered(llm.output) == response
     seen = [span for span in retrieval if not llm or not by_llm or not 0 < llm.end < span.start]
     if 0 < len(seen) < len(retrieval):
@@ -182,8 +194,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     shown = [one.item for one in documented] if retrieval else None
     notes = [*notes, *said_of_them]
     if not retrieval:
-        output = opened(root.output)
-        shown = documents(output, EVIDENCE) if isinstance(output, dict) else None
+        shown = held
         if not shown and needs_retriever:
             return NO_RETRIEVER
     if question is None and retrieval:
@@ -194,7 +205,8 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     if not readable(shown or []):
         return NO_TEXT
     origin: Row = {"trace": root.trace, "span": root.id}
-    if documented and all(span.documents != span.output for span in retrieval):  # not if logged as plain output
+    logged = (span.kind == TOOL or span.documents == span.output for span in retrieval)  # as plain output
+    if documented and not any(logged):
         origin["documents"] = [[one.span, one.place] for one in documented]
     row: Row = {**_meta(spans), ORIGIN: origin, "id": root.trace, "response": response}
     if question is not None:
@@ -207,6 +219,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     row |= {"generator": model} if model else {}
     if root.failed or any(span.failed for span in spans if span.kind in (RETRIEVER, RERANKER)):
         notes.append("trace: contains a failed span")
+    notes += [JOINED] if len(tree.inside(root.id)) > 1 else []
     return {**row, NOTES: notes} if notes else row
 
 
@@ -230,15 +243,15 @@ class _Tree:
         answering = [span for span in roots if span.kind not in STEPS]
         useful = [span for span in answering if span.input is not None and span.output is not None]
         if answering and all(span.input is None and span.output is None for span in answering):
-            useful = self._inside()
+            useful = self.inside()
         retrieving = self._with_below(RETRIEVER)
         self._roots = [span for span in useful if span.id in retrieving]
         self.root = (self._roots or useful or answering or roots)[0]
-        self._roots += self._broken(self._roots) if self._roots else []
+        self._roots += [*self._broken(self._roots), *self._later()] if self._roots else []
 
     @property
     def parts(self) -> list[_Tree]:
-        """The tree itself, or one tree per root if several roots have retrieval."""
+        """The tree itself, or one tree per turn if there are several."""
         if len(self._roots) < 2:
             return [self]
         roots = {root.id: list[TraceSpan]() for root in self._roots}
@@ -248,12 +261,12 @@ class _Tree:
                 roots[root].append(span)
         return [_Tree(spans) for spans in roots.values()]
 
-    def _inside(self) -> list[TraceSpan]:
-        """The outermost steps with input and output that contain both retrieval and generation.
+    def inside(self, root: str = "") -> list[TraceSpan]:
+        """The outermost steps below the root with input and output that contain both retrieval and generation.
 
         They serve as roots if the root has no input and output, such as an HTTP request or a session.
         """
-        needed = self._with_below(RETRIEVER)
+        needed = self._with_below(RETRIEVER) - {root}
         if any(span.kind == LLM for span in self.spans):
             needed &= self._with_below(LLM)
         found = {
@@ -279,6 +292,18 @@ class _Tree:
                 known.add(span.id)
                 found.append(span)
         return found
+
+    def _later(self) -> list[TraceSpan]:
+        """The steps beside the first root that began after its answer and answered too: turns without retrieval."""
+        known = {root.id for root in self._roots}
+        models = self._with_below(LLM) or {span.id for span in self.spans}
+        return [
+            span
+            for span in self.spans
+            if span.start >= self.root.end > 0 and span.parent == self.root.parent and span.id not in known
+            and {span.id, self.root.id} <= models
+            and span.kind not in (*STEPS, LLM) and None not in (span.input, span.output)
+        ]  # fmt: skip
 
     def _with_below(self, kind: str) -> set[str]:
         """The ids of the spans of a kind and of all their ancestors."""
@@ -348,6 +373,15 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
         shown += new
         known.update(one.same for one in new)
     return shown, notes
+
+
+def _searched(tool: TraceSpan) -> list[Any]:
+    """Return the passages in a tool's output, if its name or the key of its documents says that it retrieves."""
+    named, output = RETRIEVAL.search(tool.name), opened(tool.output)
+    found = documents(output, RETRIEVED if named else EVIDENCE) if named or isinstance(output, dict) else None
+    if found is not None and readable(found):
+        return found
+    return [text] if named and (text := answered(output)) else []
 
 
 def _documents(span: TraceSpan) -> list[Any]:
