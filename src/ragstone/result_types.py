@@ -193,8 +193,12 @@ class MethodsDict(TypedDict):
 
 
 class MoreInputDict(TypedDict):
-    """Fields of the input that few records have; a citation is ``[start, end, [passage ids]]``."""
+    """Fields of the input that few records have; a citation is ``[start, end, [passage ids]]``.
 
+    ``contexts_missing``: the record has no contexts, not even an empty list.
+    """
+
+    contexts_missing: NotRequired[bool]
     citations: NotRequired[list[list[Any]]]
     relevant: NotRequired[dict[str, int]]
     answerable: NotRequired[bool]

@@ -117,7 +117,9 @@ def _record(result: ResultDict) -> Record:
     judged, bank = ([unit for unit in result["units"] if _kind(unit) == kind] for kind in ("resp", "bank"))
     return Record(
         result["id"], result["question"], result["response"],
-        tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"]), result.get("reference"),
+        None if result.get("contexts_missing")
+        else tuple(Passage(one["id"], one["text"], one["rank"]) for one in result["contexts"]),
+        result.get("reference"),
         nuggets=tuple(Nugget(unit["text"] or "", unit.get("importance")) for unit in bank) if bank else None,
         citations=tuple(Citation(Span(start, end), tuple(names)) for start, end, names in result.get("citations", ()))
         or tuple(Citation(Span(unit["start"] or 0, unit["end"] or 0), ()) for unit in judged),

@@ -74,7 +74,7 @@ class Earlier:
             return None
         document = orjson.loads(row.document)
         part = {
-            **dict.fromkeys(("citations", "relevant", "answerable")),
+            **dict.fromkeys(("contexts_missing", "citations", "relevant", "answerable")),
             **orjson.loads(to_json(input_of(record, position))),
         }
         if any(document.get(name) != value for name, value in part.items()):

@@ -183,7 +183,7 @@ def input_of(record: Record, position: int) -> InputDict:
 
 def _more_input(record: Record) -> MoreInputDict:
     """Return the fields that few records have."""
-    found: MoreInputDict = {}
+    found: MoreInputDict = {"contexts_missing": True} if record.contexts is None else {}
     if any(citation.passages for citation in record.citations):
         found["citations"] = [[c.span.start, c.span.end, list(c.passages)] for c in record.citations]
     if record.relevant is not None:

@@ -110,7 +110,7 @@ def result_row(row: Row) -> Row | str:
     """Return the record of a result with its topic, nuggets from the bank and ``meta``, or the reason to skip it."""
     if "set_aside" in row:
         return SET_ASIDE
-    meta, contexts = row.get("meta"), row.get("contexts")
+    meta, contexts = row.get("meta"), None if row.get("contexts_missing") else row.get("contexts")
     units = [unit for unit in _listed(row.get("units")) if isinstance(unit, dict)]
     bank = [{key: unit.get(key) for key in ("text", "importance")} for unit in units if "/bank/" in str(unit.get("id"))]
     cited = [
