@@ -25,6 +25,9 @@ DrawMode = Literal["random", "worst"]
 BY_RESPONSE: Final = ("assign", "rubric")
 """Tasks that rate a whole response by a given nugget or criterion."""
 
+NO_TASK: Final = "unknown"
+"""The task of a label that names none and whose unit has no verdict."""
+
 EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone label writes it"
 
 

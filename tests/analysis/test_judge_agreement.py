@@ -116,6 +116,7 @@ def test_every_measure_is_of_the_units_that_both_labelled(compare: Any) -> None:
     [
         (row("zz/claim/1", "yes"), "unknown_record"),
         (row("a/claim/9", "yes"), "unknown_unit"),
+        (row("a/claim/9", "yes", "unknown"), "unknown_unit"),
         (row("a/claim/2", "yes", "relevance"), "wrong_task"),
         (row("a/claim/2", "yes", hash=text_hash("Another text.")), "changed_text"),
         (row("a/claim/2", "support"), "unknown_label"),

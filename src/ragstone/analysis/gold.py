@@ -21,7 +21,7 @@ from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import unit_text
 from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError, RagstoneError
-from ragstone.labels import LabelRow, row_from_json, text_hash, topic_unit
+from ragstone.labels import NO_TASK, LabelRow, row_from_json, text_hash, topic_unit
 from ragstone.metrics import of_score
 from ragstone.records import Fields, SetAside, label_imports, open_records, values
 from ragstone.records.paths import find
@@ -177,7 +177,7 @@ def _row(where: str, draft: Mapping[str, Any], tasks: Iterable[str]) -> LabelRow
             hint="add task to each label (a column or key), or to a whole file: ragstone label import FILE --task "
             f"{known[-1]} -o labels.jsonl",
         )
-    return row_from_json({**draft, "task": (known or ["unknown"])[0]}, where)
+    return row_from_json({**draft, "task": (known or [NO_TASK])[0]}, where)
 
 
 def _of_field(name: str, run: AnyRun) -> list[_Gold]:

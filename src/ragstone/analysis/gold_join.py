@@ -21,7 +21,7 @@ from ragstone.analysis.reply_formats import Formats
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import grouping
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, each_once, of_topic, text_hash, worst
+from ragstone.labels import NO_TASK, LabelRow, each_once, of_topic, text_hash, worst
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Rate, Traced
 from ragstone.result_types import ResultDict
@@ -272,7 +272,8 @@ def _sorted(
         if not homes and row.unit == f"{result['id']}/response/1":
             homes = {name: "" for name, one in tasked.items() if one.unit in (*PARTS, "passage")}
         if not homes:
-            gathered.refuse("unknown_unit" if tasked and row.unit not in texts else "wrong_task", row)
+            known = row.unit in texts or not (tasked or row.task == NO_TASK)
+            gathered.refuse("wrong_task" if known else "unknown_unit", row)
         elif row.hash and row.hash != text_hash(texts.get(row.unit, result["response"] or "")):
             gathered.refuse("changed_text", row)
         elif row.response and row.response != text_hash(result["response"] or ""):
