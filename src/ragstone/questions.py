@@ -219,8 +219,9 @@ class Write(Question[Written], frozen=True):
 
     For a response (``claims``; ``nuggetize`` with ``sentences``): ``sentences`` are those of this part, in order.
     ``before`` is the text before the part, which pronouns may refer to. ``whole`` holds the sentences of all parts;
-    empty if there is only one. Units are returned with their own ids (``claim/n``), numbered within the part, and the
-    metric renumbers them. Nuggets in ``known`` are not listed again.
+    empty if there is only one. ``response`` is the whole response, empty if the text is not one. Units are returned
+    with their own ids (``claim/n``), numbered within the part, and the metric renumbers them. Nuggets in ``known`` are
+    not listed again.
 
     For ``passages`` (``nuggetize``): the answer is the whole updated list, ``known`` plus what the passages add, most
     important first.
@@ -240,6 +241,7 @@ class Write(Question[Written], frozen=True):
     known: tuple[str, ...] = ()
     most: int = 0
     whole: tuple[Unit, ...] = ()
+    response: str = ""
     criterion: Unit | None = None
     fields: tuple[str, ...] = ()
 

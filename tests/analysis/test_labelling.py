@@ -139,7 +139,7 @@ def test_every_metric_has_the_labels_and_the_evidence_of_its_question(tmp_path: 
 
 
 def test_claims_of_a_reference_are_rated_by_the_passages(tmp_path: Path) -> None:
-    """They are no part of the response. Claims that are compared with two texts have no page."""
+    """They are no part of the response, nor bound to it. Claims that are compared with two texts have no page."""
     run = run_of(tmp_path, [{**row, "reference": "It is made of steel."} for row in rows(2)], "reference")
     assert ratable(run) == ["context_recall"]
     drawn = sample(run, "context_recall")
@@ -147,6 +147,11 @@ def test_claims_of_a_reference_are_rated_by_the_passages(tmp_path: Path) -> None
     assert [(unit.id, unit.text, unit.span) for unit in drawn.records[0].units] == [
         (f"{drawn.records[0].id}/reference_claim/1", "It is made of steel.", None)
     ]  # fmt: skip
+    for one, metric in ((run, "context_recall"), (run_of(tmp_path, rows(2), "grounding"), "grounding")):
+        label(one, tmp_path / "l.html", metric=metric)
+        for record in unpacked((tmp_path / "l.html").read_bytes())["first"]["records"]:
+            about = None if metric == "context_recall" else text_hash(one[record["id"]]["response"])
+            assert {unit.get("response") for unit in record["units"]} == {about}, "claims of a response are bound to it"
 
 
 def test_the_scale_is_that_of_the_run(tmp_path: Path) -> None:

@@ -90,6 +90,16 @@ def test_labels_for_another_response_are_not_used(tmp_path: Path, question: Rate
         assert (verdict.label, verdict.failure) == expected
 
 
+def test_claims_of_another_response_are_not_used(tmp_path: Path) -> None:
+    """Else a new response would be rated by the claims of the one that was labelled."""
+    given = {"text": "It boils.", "response": text_hash("It boils.")}
+    for response, said in (("It boils.", ""), ("It freezes.", "labelled for a different response"), ("", "")):
+        question = Write("claims", "claim", "", sentences(response), response=response)
+        written = computed(judge(tmp_path, {**row("dir/a/claim/1"), **given}), question)
+        assert isinstance(written, Written)
+        assert (written.failure, [unit.text for unit in written.units]) == (said, [] if said else ["It boils."])
+
+
 def test_trivial_is_a_label_where_the_question_allows_it(tmp_path: Path) -> None:
     assert rated(judge(tmp_path, row(label=TRIVIAL)), scale=GRADE_0_3, skippable=True) == (TRIVIAL, "")
 

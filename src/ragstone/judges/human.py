@@ -52,6 +52,7 @@ RECORD_FORM: Final = (
 )
 EXPECTED: Final = f"expected {RECORD_FORM}"
 UNLABELLED: Final = "no label for this record"
+OTHER_RESPONSE: Final = "labelled for a different response"
 BY_NUMBER: Final = "labels are matched to sentences by number; add 'sentences': {key: text} to check them"
 NO_BANK: Final = "labels cannot create nuggets from passages; add a bank with --nuggets FILE"
 
@@ -176,7 +177,7 @@ class _Ballots:
         elif not own:
             failure = "the text has changed since it was labelled"
         elif not same:
-            failure = "labelled for a different response"
+            failure = OTHER_RESPONSE
         elif not votes:
             failure = "the annotator could not tell" if len(same) == 1 else "the annotators could not tell"
         elif len(votes) == 2 and votes[0][1] == votes[1][1]:
@@ -213,7 +214,10 @@ def _written(question: Write, rows: Sequence[LabelRow]) -> Written:
     sentence that follow them. So all parts together return every unit once and in order.
     """
     level, kind = question.level, written_kind(question)
-    texts = _texts([row for row in rows if (written := _WRITTEN.search(row.unit)) and written[1] == kind])
+    every = [row for row in rows if (written := _WRITTEN.search(row.unit)) and written[1] == kind]
+    abouts = ("", text_hash(question.response))
+    same = [row for row in every if not question.response or row.response in abouts]
+    texts = _texts(same) if same or not every else OTHER_RESPONSE
     if isinstance(texts, str):
         return Written((), texts)
     whole = question.whole or question.sentences

@@ -203,6 +203,7 @@ def _parts_of(record: Record, part_tokens: int, source: Source) -> list[Write]:
                 before=text[max(0, first.start - _BEFORE) : first.start].strip(),
                 part=number,
                 whole=units if len(groups) > 1 else (),
+                response=text if source == "response" else "",
             )
         )
     return questions

@@ -70,9 +70,8 @@ def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
     while True:
         known = tuple(unit.text for unit in found.values())
         rounds += 1
-        (written,) = yield from ask(
-            Write("nuggetize", "nugget", record.question or "", sentences, known=known, most=most)
-        )
+        asked = Write("nuggetize", "nugget", record.question or "", sentences, known=known, most=most)
+        (written,) = yield from ask(replace(asked, response=record.response or ""))
         fresh = {key: unit for unit in written.units if (key := folded(unit.text)) and key not in found}
         room = most - len(found)
         found.update(islice(fresh.items(), room))

@@ -71,8 +71,9 @@ def label_page(
 
 
 def _row(unit: LabelUnit, record: LabelRecord) -> dict[str, Any]:
-    """Return the fields of a row of labels that identify the unit; several responses may share nuggets and criteria."""
-    about = {"response": text_hash(record.response)} if unit.level in ("nugget", "criterion") else {}
+    """Return the fields of a row of labels that identify the unit; several responses may share one that is written."""
+    of_response = unit.level in (*WRITTEN, "criterion") and "/reference_" not in unit.id
+    about = {"response": text_hash(record.response)} if of_response else {}
     return {"id": unit.id, "hash": unit.hash, **({"text": unit.text} if unit.level in WRITTEN else {}), **about}
 
 
