@@ -18,7 +18,7 @@ import pytest
 from loopback import Client, asking
 
 from ragstone.testing import Behaviour, FakeServer, Knobs, Scripted
-from ragstone.testing.endpoint import PROSE
+from ragstone.testing.endpoint import PROSE, Endpoint
 
 VERDICTS = {
     "type": "object",
@@ -229,17 +229,17 @@ def test_latency_is_waited_and_requests_wait_together(connect: Connect) -> None:
 
 def test_latency_between_two_bounds_differs_by_request() -> None:
     """A pair of bounds spreads the requests between them, the same request always alike."""
-    with asking(latency=(0.0, 0.1)) as client:
+    endpoint = Endpoint(Behaviour(latency=(0.02, 0.1)), keep=0)
 
-        def spent(text: str) -> float:
-            start = time.perf_counter()
-            assert client.chat(text).status == 200
-            return time.perf_counter() - start
+    def waits() -> list[float]:
+        turns = ([{"role": "user", "content": str(number)}] for number in range(12))
+        bodies = (json.dumps({"model": "m", "messages": messages}).encode() for messages in turns)
+        return [endpoint.reply("POST", "/v1/chat/completions", {}, body).delay for body in bodies]
 
-        times = [spent(f"{number}") for number in range(12)]
-        assert max(times) - min(times) > 0.03
-        slowest = times.index(max(times))
-        assert spent(f"{slowest}") >= max(times) - 0.05
+    first = waits()
+    assert 0.02 <= min(first) < 0.04
+    assert 0.08 < max(first) <= 0.1
+    assert waits() == first
 
 
 # Faults
