@@ -123,6 +123,23 @@ def test_finish_and_usage_are_as_the_endpoint_says() -> None:
 
 @OPENAI
 @pytest.mark.parametrize(
+    ("counts", "output"),
+    [
+        ({"completion_tokens": 20, "total_tokens": 440}, 340),  # Gemini
+        ({"completion_tokens": 20, "total_tokens": 420, "completion_tokens_details": {"reasoning_tokens": 300}}, 320),
+        ({"total_tokens": 400}, 300),  # nothing but reasoning
+        ({"completion_tokens": 20, "total_tokens": 110}, 20),
+        ({"completion_tokens": 20, "total_tokens": "420"}, 20),
+    ],
+)
+def test_reasoning_that_only_the_total_counts_is_output(counts: dict[str, Any], output: int) -> None:
+    usage = {"prompt_tokens": 100, **counts}
+    with FakeServer(script=[raw(choices=[{"message": {"content": "x"}}], usage=usage)]) as server:
+        assert ask(server).usage[:2] == (100, output)
+
+
+@OPENAI
+@pytest.mark.parametrize(
     "usage",
     [None, [], 7, {}, {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 1.5},
      {"prompt_tokens_details": None, "completion_tokens_details": 7}],

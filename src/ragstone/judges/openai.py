@@ -95,9 +95,12 @@ class OpenAIBackend(HttpBackend):
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""
         used = object_in(answer, "usage")
+        given, output, total = (whole_number(used.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+        if given is not None and total is not None:
+            output = max(output or 0, total - given)  # Gemini and xAI count reasoning only in the total
         return Usage(
-            input=whole_number(used.get("prompt_tokens")),
-            output=whole_number(used.get("completion_tokens")),
+            input=given,
+            output=output,
             cached=whole_number(object_in(used, "prompt_tokens_details").get("cached_tokens")),
             reasoning=whole_number(object_in(used, "completion_tokens_details").get("reasoning_tokens")),
         )
