@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,21 @@ def test_repeats_on_the_screen(server: FakeServer) -> None:
         assert "asked 3 times: " in shown.flat
         again = ragstone("show", "last", columns=columns)
         assert all("Asked 3 times" in screen.out and "flips" in screen.out for screen in (came, again))
+        assert not re.search("flips +records", again.out)
+
+
+def test_repeats_say_that_a_record_was_not_scored_every_time(server: FakeServer) -> None:
+    """Their mean is then of other records than the run's."""
+    asked: Counter[str] = Counter()
+
+    def answer(request: dict[str, Any]) -> Any:
+        asked[said := str(request["messages"])] += 1
+        return Scripted("no", status=400) if asked[said] == 2 and "kettle 1" in said else None
+
+    server.configure(answer=answer)
+    write("a.jsonl", *(row(n, response=f"This is kettle {n}.") for n in range(4)))
+    came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{server.url}", "--repeat", "2", "--concurrency", "1")
+    assert re.search(r"flips +records\n +response_groundedness .* 3 of 4\n", came.out)
 
 
 # ---- what failed

@@ -199,7 +199,10 @@ def _fitting(
 
 
 def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
-    """Return the mean, spread, spread per record and flips of each repeated metric; None without repeats."""
+    """Return the mean, spread, spread per record and flips of each repeated metric; None without repeats.
+
+    They cover the records with a score every time, which are counted if they are fewer than those with a score.
+    """
     found = {name: entry["repeats"] for name, entry in entries.items() if entry.get("repeats")}
     if not found:
         return None
@@ -208,6 +211,7 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
         "spread": [_points(one["spread"]) for one in found.values()],
         "per record": [_points(one["record_spread"]) for one in found.values()],
         "flips": [_flips(one) for one in found.values()],
+        "records": [_every_time(one["records"], entries[name]["scored"]) for name, one in found.items()],
     }
     columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
@@ -217,6 +221,10 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
 
 def _points(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
+
+
+def _every_time(records: int, scored: int) -> str:
+    return f"{number(records)} of {number(scored)}" if records < scored else ""
 
 
 def _flips(one: Mapping[str, Any]) -> str:
