@@ -126,10 +126,10 @@ def test_finish_and_usage_are_as_the_endpoint_says() -> None:
     ("counts", "output"),
     [
         ({"completion_tokens": 20, "total_tokens": 440}, 340),  # Gemini
-        ({"completion_tokens": 20, "total_tokens": 420, "completion_tokens_details": {"reasoning_tokens": 300}}, 320),
+        ({"completion_tokens": 9, "total_tokens": 139, "completion_tokens_details": {"reasoning_tokens": 30}}, 39),
         ({"total_tokens": 400}, 300),  # nothing but reasoning
         ({"completion_tokens": 20, "total_tokens": 110}, 20),
-        ({"completion_tokens": 20, "total_tokens": "420"}, 20),
+        ({"completion_tokens": 20, "total_tokens": "440"}, 20),
     ],
 )
 def test_reasoning_that_only_the_total_counts_is_output(counts: dict[str, Any], output: int) -> None:
@@ -147,6 +147,16 @@ def test_reasoning_that_only_the_total_counts_is_output(counts: dict[str, Any], 
 def test_usage_that_is_not_said_is_unknown_and_never_zero(usage: Any) -> None:
     with FakeServer(script=[raw(choices=[{"message": {"content": "x"}}], usage=usage)]) as server:
         assert ask(server).usage == Usage()
+
+
+@OPENAI
+@pytest.mark.parametrize("fields", [{}, {"message": {"role": "assistant"}}, {"message": None}])
+def test_a_reply_that_gemini_withheld_is_not_asked_for_again(fields: dict[str, Any]) -> None:
+    """It names the filter's reason, and often has no message."""
+    choice = {"finish_reason": "content_filter: PROHIBITED_CONTENT", **fields}
+    with FakeServer(script=[raw(choices=[choice])]) as server:
+        reply = ask(server)
+    assert (reply.text, reply.finish) == ("", "content_filter")
 
 
 @OPENAI

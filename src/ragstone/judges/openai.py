@@ -85,12 +85,14 @@ class OpenAIBackend(HttpBackend):
     def read(self, answer: Any) -> Reply:
         """Read the first choice."""
         choice = answer["choices"][0]
-        message = choice["message"]
+        # Gemini adds what was found ("content_filter: RECITATION"), and may leave out the message.
+        finish = str(choice.get("finish_reason") or "stop").partition(":")[0]
+        message = choice["message"] if finish != "content_filter" else choice.get("message") or {}
         content = _text(message.get("content")) or _text(message.get("refusal"))
-        if choice.get("finish_reason") == "error" or choice.get("error"):
+        if finish == "error" or choice.get("error"):
             return Reply(str(choice.get("error") or content), "error")
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
-        return Reply(content, str(choice.get("finish_reason") or "stop"), thought if isinstance(thought, str) else "")
+        return Reply(content, finish, thought if isinstance(thought, str) else "")
 
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""
