@@ -319,6 +319,12 @@ def test_no_nugget_at_all_is_empty_and_a_failure_is_a_failure() -> None:
     assert [(s.status, s.reason) for s in empty.values()] == [
         ("empty", "the contexts contain no nuggets for this question")
     ]
+    low = record("x", *"ab", meta={"context_details": {"p1": {"judgment": 1}, "p2": {"judgment": 0}}})
+    for made in (NuggetBank(), NuggetRecall()):
+        unread, _ = columns(made, low, Writer(["never asked"]))
+        assert {(s.status, s.reason) for s in unread.values()} == {
+            ("empty", "every context has a judgment below min_judgment (2)")
+        }
     failed, _ = columns(NuggetBank(), record(), {"nuggetize": DOWN})
     assert [(s.status, s.reason) for s in failed.values()] == [("judge_failed", "the endpoint is down")]
 

@@ -224,7 +224,7 @@ class NuggetRecall(BankMetric):
             return created, ()
         if created.failure:
             return created, self.nothing(record, "judge_failed", f"no nuggets: {created.failure}")
-        return created, self.nothing(record, "empty", "the contexts contain no nuggets for this question")
+        return created, self.nothing(record, "empty", self.why_empty(created))
 
     def _scores(
         self, record: Record, nuggets: NuggetSet, verdicts: tuple[Verdict, ...], reason: str

@@ -261,6 +261,12 @@ class BankMetric(Metric):
         left_out = found.left_out + len(ordered) - len(kept)
         return replace(found, units=_numbered(record, "bank", kept), left_out=left_out)
 
+    def why_empty(self, bank: NuggetSet) -> str:
+        """Return why a bank that was created from contexts without a failure has no nuggets."""
+        if not bank.read:
+            return f"every context has a judgment below min_judgment ({self.min_judgment:g})"
+        return "the contexts contain no nuggets for this question"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetBank(BankMetric):
@@ -284,7 +290,7 @@ class NuggetBank(BankMetric):
         if not bank.units:
             if bank.failure:
                 return self.nothing(record, "judge_failed", bank.failure)
-            return self.nothing(record, "empty", "the contexts contain no nuggets for this question")
+            return self.nothing(record, "empty", self.why_empty(bank))
         listed = [{"text": unit.text, "importance": unit.importance} for unit in bank.units]
         detail = {**bank.counts(), "rounds": bank.rounds, "nuggets": listed}
         status: Status = "partial" if bank.failure else "scored"
