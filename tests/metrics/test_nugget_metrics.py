@@ -47,8 +47,9 @@ def test_weights_can_be_set() -> None:
 
 def test_an_importance_that_stayed_unjudged_weighs_1_and_is_marked() -> None:
     score = judged([(None, "3"), ("vital", "0")])
-    assert score.value == pytest.approx(1 / 3)
-    assert score.status == "scored"
+    assert (score.value, score.low, score.high) == pytest.approx((1 / 3, 1 / 3, 1 / 2))
+    assert score.status == "partial"
+    assert score.reason == "1 of 2 nuggets of unknown importance: the script leaves it unjudged"
     assert score.detail["unweighed"] == 1
     assert score.detail["why_unweighed"] == "the script leaves it unjudged"
     assert [row["importance"] for row in score.detail["nuggets"]] == [None, "vital"]
@@ -121,7 +122,8 @@ def test_a_later_round_that_fails_leaves_what_is_there_and_no_certainty() -> Non
 def test_importance_that_fails_altogether_leaves_equal_weights() -> None:
     texts = {"One": "3", "Two": "0"}
     score, _ = weigh(metric(BOTH[0]), record(), Writer(list(texts), importance=DOWN, labels=texts))
-    assert (score.value, score.status, score.detail["unweighed"]) == (0.5, "scored", 2)
+    assert (score.value, score.status, score.detail["unweighed"]) == (0.5, "partial", 2)
+    assert (score.low, score.high) == pytest.approx((1 / 3, 2 / 3))
     assert score.detail["why_unweighed"] == "the endpoint is down"
 
 

@@ -63,10 +63,12 @@ def test_an_unjudged_nugget_leaves_the_denominator_and_widens_the_bounds() -> No
 
 
 def test_a_nugget_of_unknown_importance_counts_as_one_of_all_and_half_a_vital_one() -> None:
-    found = values(bank("N", "", "S"))
-    assert (found["all"], found["vital"]) == (0.5, 0.0)
-    assert found["weighted"] == pytest.approx(1 / 3)
-    assert values(bank("", "", "SN"))["weighted"] == 0.5
+    found = recalls(bank("N", "", "S"))
+    assert (found["all"].value, found["vital"].value) == (0.5, 0.0)
+    weighted = found["weighted"]
+    assert (weighted.value, weighted.low, weighted.high) == pytest.approx((1 / 3, 1 / 3, 1 / 2))
+    weighted = recalls(bank("", "", "SN"))["weighted"]
+    assert (weighted.value, weighted.low, weighted.high) == pytest.approx((1 / 2, 1 / 3, 2 / 3))
 
 
 @given(LETTERS)
@@ -157,6 +159,7 @@ def test_without_a_question_importance_stays_unknown_and_the_rest_is_scored() ->
     scores, asked = weighed(about, {"assign": {"a": "support", "b": "not_support"}})
     assert [q.task for q in asked] == ["assign"]
     assert (scores["all"].value, scores["weighted"].value) == (0.5, 0.5)
+    assert (scores["all"].status, scores["weighted"].status) == ("scored", "partial")
     vital = scores["vital"]
     assert (vital.status, vital.value, vital.asked, vital.unjudged) == ("missing_field", None, 2, 2)
     assert vital.reason == "2 of 2 nuggets of unknown importance: no question, so importance cannot be rated"
@@ -183,6 +186,7 @@ def test_a_nugget_of_unknown_importance_may_be_vital(
     assert (vital.status, vital.value, (vital.low, vital.high)) == (status, value, bounds)
     assert (vital.reason == "no nugget is vital") == (status == "empty")
     assert scores["all"].status == "scored"
+    assert scores["weighted"].status == ("scored" if status == "empty" else "partial")
 
 
 def test_a_leaderboard_counts_no_unanswered_topic_for_vital_nuggets_that_may_not_exist() -> None:

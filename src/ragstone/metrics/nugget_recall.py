@@ -7,7 +7,7 @@ nuggets are excluded and widen the bounds instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -19,6 +19,7 @@ from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.nuggetset import (
     BankMetric,
     NuggetSet,
+    bounds,
     named,
     nuggets_of_record,
     unnamed,
@@ -70,7 +71,8 @@ class Recall(Struct, frozen=True):
 def recalls(nuggets: Iterable[Held]) -> dict[str, Recall]:
     """Return all columns; a value is None if no judged nugget counts in it, e.g. if none is vital.
 
-    A nugget of unknown importance does not count as vital; in the weighted columns it counts half, like an okay one.
+    A nugget of unknown importance may be vital in the bounds. In the value it is not; in the weighted columns it counts
+    half, like an okay one.
     Source: the TREC 2024 RAG track (arXiv 2411.09607, 2504.15068).
     """
     listed = tuple(nuggets)
@@ -90,35 +92,22 @@ _COUNTING: Final[Mapping[str, tuple[float, float, bool]]] = {
 
 def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -> Recall:
     weighted = [(vital if n.importance == "vital" else other, n.strict if strict else n.lenient) for n in nuggets]
-    pairs = [(weight, held) for weight, held in weighted if weight]
-    judged = [(weight, held) for weight, held in pairs if held is not None]
+    judged = [(weight, held) for weight, held in weighted if weight and held is not None]
     gained = math.fsum(weight * held for weight, held in judged)
     counted = math.fsum(weight for weight, _ in judged)
-    total = math.fsum(weight for weight, _ in pairs)
     value = gained / counted if counted else None
     # A nugget of unknown importance may be vital.
-    maybe = [n.strict if strict else n.lenient for n in nuggets if n.importance is None and not other]
-    low = _bound(gained, total, [held or 0.0 for held in maybe], min)
-    high = _bound(gained + total - counted, total, [1.0 if held is None else held for held in maybe], max)
+    most = [vital if n.importance is None else weight for n, (weight, _) in zip(nuggets, weighted, strict=True)]
+    asked = [(held, weight, most) for (weight, held), most in zip(weighted, most, strict=True) if most]
+    low, high = bounds(asked)
     return Recall(
         value=value,
         low=low,
         high=high if value is None or high is None else min(1.0, max(value, high)),  # sums may be rounded
-        asked=len(pairs) + len(maybe),
-        unjudged=len(pairs) - len(judged) + len(maybe),
-        maybe=len(maybe),
+        asked=len(asked),
+        unjudged=len(asked) - len(judged),
+        maybe=sum(not least for _, least, _ in asked),
     )
-
-
-def _bound(
-    gained: float, total: float, maybe: Sequence[float], extreme: Callable[[float, float], float]
-) -> float | None:
-    """Return the lowest or highest mean if any of the ``maybe`` nuggets may count; None without nuggets."""
-    for held in sorted(maybe, reverse=extreme is max):
-        if total and extreme(gained / total, held) != held:
-            break
-        gained, total = gained + held, total + 1.0
-    return gained / total if total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -246,17 +235,16 @@ class NuggetRecall(BankMetric):
         if not recall.asked:
             return self.without_value(record, "empty", "no nugget is vital", column=column, **shared)
         common = {"column": column, "asked": recall.asked, "unjudged": recall.unjudged, **shared}
-        reason = base.reason
-        if recall.maybe:
-            unknown = f"{recall.maybe} of {len(base.verdicts)} nuggets of unknown importance: {nuggets.unweighed}"
-            reason = "; ".join(filter(None, (unknown, reason)))
+        vital, other, _ = _COUNTING[column]
+        unknown = nuggets.unknown if vital != other else ""
+        reason = "; ".join(filter(None, (unknown, base.reason)))
         if recall.value is None:
             status: Status = "judge_failed" if (record.question or "").strip() else "missing_field"
             return self.without_value(record, status, reason, **common)
         assert recall.low is not None
         assert recall.high is not None
         low, high = (0.0, 1.0) if nuggets.failure else (recall.low, recall.high)
-        partial = bool(recall.unjudged or nuggets.failure)
+        partial = bool(recall.unjudged or unknown or nuggets.failure)
         return self.valued(record, recall.value, low, high, partial=partial, reason=reason, **common)
 
 

@@ -61,6 +61,32 @@ class NuggetSet(Struct, frozen=True):
             found["passages"] = {"read": self.read, "of": self.passages}
         return found
 
+    @property
+    def unknown(self) -> str:
+        """Say how many nuggets have no importance, and why; empty if all have."""
+        count = sum(unit.importance is None for unit in self.units)
+        return f"{count} of {len(self.units)} nuggets of unknown importance: {self.unweighed}" if count else ""
+
+
+def bounds(units: Sequence[tuple[float | None, float, float]]) -> tuple[float | None, float | None]:
+    """Return the lowest and the highest weighted mean that is possible; None if no unit can have a weight.
+
+    Each unit has its value (0 to 1; None if unjudged), and its lowest and highest weight.
+    """
+    found = []
+    for extreme, unjudged in ((min, 0.0), (max, 1.0)):
+        held = [(unjudged if value is None else value, least, most) for value, least, most in units]
+        gained = math.fsum(value * least for value, least, _ in held)
+        total = math.fsum(least for _, least, _ in held)
+        means = [gained / total] if total else []
+        # The extreme mean gives the highest weight to the most extreme units.
+        for value, least, most in sorted(held, reverse=extreme is max):
+            if most > least:
+                gained, total = gained + value * (most - least), total + (most - least)
+                means.append(gained / total)
+        found.append(extreme(means, default=None))
+    return found[0], found[1]
+
 
 def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
     """Write the nuggets of the response in rounds, until one adds nothing new or there are ``most``."""
@@ -179,7 +205,7 @@ class NuggetMetric(Metric):
     """A metric that rates the nuggets of a response and weights them by importance.
 
     The value is sum(w * s) / sum(w). ``weights``: weights of vital and okay nuggets; a nugget of unknown
-    importance has weight 1 and is marked. ``max_nuggets``: max nuggets per response.
+    importance has weight 1, and the score is partial. ``max_nuggets``: max nuggets per response.
     """
 
     max_nuggets: int = 30
@@ -222,10 +248,17 @@ class NuggetMetric(Metric):
         ]
         detail = {**nuggets.counts(), "rounds": nuggets.rounds, "nuggets": rows}
         incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
+        full = ""
         if nuggets.full:
             full = f"reached max_nuggets ({self.max_nuggets}), so the response may contain more nuggets"
-            reason = "; ".join(filter(None, (full, reason)))
-        return self.mean_score(record, verdicts, reason=reason, detail=detail, incomplete=incomplete, weights=weights)
+        reason = "; ".join(filter(None, (nuggets.unknown, full, reason)))
+        score = self.mean_score(record, verdicts, reason=reason, detail=detail, incomplete=incomplete, weights=weights)
+        if score.value is None or incomplete or not nuggets.unknown:
+            return score
+        each = sorted((vital, okay, UNWEIGHED))
+        possible = [(w, w) if v.unit.importance else (each[0], each[2]) for v, w in zip(verdicts, weights, strict=True)]
+        low, high = bounds([(v.value, *ends) for v, ends in zip(verdicts, possible, strict=True)])
+        return replace(score, status="partial", low=low, high=high)
 
 
 def _is_weight(value: object) -> bool:
