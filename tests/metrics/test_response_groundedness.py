@@ -104,6 +104,13 @@ def test_the_whole_response_is_asked_about_once() -> None:
         pytest.param("two words", ["these two words stand here"], "asked", id="two words are too few"),
         pytest.param("a.c b.d e.f", ["axc bxd exf"], "asked", id="a dot is no pattern"),
         pytest.param("(is) nice (today)", ["it (is) nice (today)!"], "contained", id="brackets are no pattern"),
+        pytest.param("It takes 2.", ["It takes 2.5 hours."], "asked", id="not within a decimal number"),
+        pytest.param("2 million people", ["It has 1.2 million people."], "asked", id="not within one at its start"),
+        pytest.param("it has 200", ["It has 200,000 people."], "asked", id="not within a thousand"),
+        pytest.param("5 degrees outside", ["It is -5 degrees outside."], "asked", id="a number without its sign"),
+        pytest.param("it rose by 5", ["It rose by 5% then."], "asked", id="a number without its percent sign"),
+        pytest.param("toxic to cats", ["It is non-toxic to cats."], "asked", id="not within a compound word"),
+        pytest.param("it’s over 5", ["It’s over 5, - they say."], "contained", id="a mark after a number"),
         pytest.param("not in there at all", ["Paris is nice."], "asked", id="elsewhere"),
     ],
 )

@@ -14,7 +14,10 @@ from ragstone.questions import GRADE_0_2
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
 AGGREGATES: Final = ("mean", "median", "min", "max", "majority")
-
+_SIGNS: Final = "-\u2010\u2011\u2013\u2212"
+_JOINTS: Final = f"{_SIGNS}.,:/'\u2019"
+"""Characters that join the parts of a word or a number."""
+_UNITS: Final = "%\u2030\u00b0"
 
 BANDS: Final = (
     Band(
@@ -128,19 +131,26 @@ def _folded(text: str) -> str:
 
 
 def _stands_in(wanted: str, text: str) -> bool:
-    """Return whether the text contains ``wanted`` with a word boundary at both ends."""
+    """Return whether the text contains ``wanted`` without cutting a word or a number at either end."""
     at = text.find(wanted)
     while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(wanted) : at + len(wanted) + 1]
-        if not (_in_word(before) and _in_word(wanted[0])) and not (_in_word(after) and _in_word(wanted[-1])):
+        if not _cuts(text, at) and not _cuts(text, at + len(wanted)):
             return True
         at = text.find(wanted, at + 1)
     return False
 
 
+def _cuts(text: str, at: int) -> bool:
+    """Return whether a place in a text is inside a word or a number, such as "non-toxic", "1.5", "-5" or "5%"."""
+    left, before, after, right = tuple(text[max(0, at - 2) : at].rjust(2) + text[at : at + 2].ljust(2))
+    if _in_word(before):
+        return _in_word(after) or (after in _JOINTS and _in_word(right)) or (before.isdigit() and after in _UNITS)
+    return before in _JOINTS and _in_word(after) and (_in_word(left) or (after.isdigit() and before in _SIGNS))
+
+
 def _in_word(char: str) -> bool:
     # A combining mark is part of its letter; otherwise a word would end before a vowel sign or an accent.
-    return char.isalnum() or char == "_" or (char != "" and unicodedata.category(char)[0] == "M")
+    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
 
 
 def _panel(verdicts: Sequence[Verdict]) -> dict[str, Any]:
