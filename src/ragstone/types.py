@@ -205,9 +205,9 @@ class Verdict(Struct, frozen=True):
 
     If ``label`` is None, the unit is unjudged and ``failure`` says why; unjudged units never count as a number. The
     label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is the aggregate,
-    ``label`` the label nearest to it, and ``members`` every judge's own verdict. ``probability`` (0-1) is the judge's
-    own probability, if it gives one, that the unit deserves the best label. ``by_words``: the judge found the
-    question's words in a passage, but cannot tell whether the passage answers the question.
+    ``label`` the label nearest to it, and ``members`` every judge's own verdict with its ``weight``. ``probability``
+    (0-1) is the judge's own probability, if it gives one, that the unit deserves the best label. ``by_words``: the
+    judge found the question's words in a passage, but cannot tell whether the passage answers the question.
     """
 
     unit: Unit
@@ -221,6 +221,7 @@ class Verdict(Struct, frozen=True):
     failure: str = ""
     members: tuple[Verdict, ...] = ()
     by_words: bool = False
+    weight: float = 1.0
 
     @property
     def unjudged(self) -> bool:

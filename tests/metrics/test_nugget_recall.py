@@ -12,9 +12,10 @@ from material import DOWN, Writer, columns, metric, nobody, record
 
 from ragstone.analysis.leaderboard import of_nuggets
 from ragstone.judges.base import Failed
+from ragstone.judges.panel import combine
 from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, held, recalls
 from ragstone.metrics.nuggetset import NuggetBank
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Rated, Write
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Rated, Write
 from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Unit, Verdict
 
 HELD: dict[str, tuple[float | None, float | None]] = {
@@ -239,6 +240,25 @@ def test_a_further_dissenter_never_raises_the_strict_recall_of_a_panel() -> None
         value = 1 / len(members)
         found.append(held(Verdict(unit, SUPPORT_3.nearest(value), value, "panel", members=votes)).strict)
     assert found == pytest.approx([1 / 2, 1 / 3, 1 / 4])
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "value", "strict"),
+    [
+        (("support", "not_support"), {"j0": 3.0}, 3 / 4, 3 / 4),
+        (("support", "not_support", "support"), {"j1": 2.0}, 1 / 2, 1 / 2),
+        (("support", "partial_support", None), {"j1": 3.0, "j2": 9.0}, 5 / 8, 1 / 4),
+    ],
+)
+def test_strict_recall_counts_the_votes_of_a_panel_by_their_weights(
+    labels: Sequence[str | None], weights: dict[str, float], value: float, strict: float
+) -> None:
+    unit = Unit("r/bank/1", "nugget", "a")
+    worth = [None if label is None else SUPPORT_3.value(label) for label in labels]
+    votes = [Verdict(unit, label, each, f"j{n}") for n, (label, each) in enumerate(zip(labels, worth, strict=True))]
+    question = Rate("assign", (unit,), SUPPORT_3)
+    (verdict,) = combine(question, [(vote.judge, Rated((vote,))) for vote in votes], "mean", weights).verdicts
+    assert (held(verdict).lenient, held(verdict).strict) == pytest.approx((value, strict))
 
 
 def test_five_hundred_nuggets_and_one_of_two_thousand_words_are_assigned() -> None:

@@ -251,14 +251,16 @@ class NuggetRecall(BankMetric):
 def held(verdict: Verdict) -> Held:
     """Convert an assignment verdict for counting.
 
-    If a panel's value is a mean or lies between labels, the strict value is the share of members that say support, but
-    at most the lenient value.
+    If a panel's value is a mean or lies between labels, the strict value is the share of members that say support (by
+    weight), but at most the lenient value.
     """
     if verdict.value is None:
         return Held(verdict.unit.importance, None, None)
-    votes = [float(member.label == "support") for member in verdict.members if not member.unjudged]
-    values = [member.value for member in verdict.members if member.value is not None]
-    averaged = bool(values) and math.isclose(math.fsum(values) / len(values), verdict.value)
-    between = averaged or verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value
-    strict = math.fsum(votes) / len(votes) if votes and between else float(verdict.label == "support")
+    rated = [(member.value, member.weight) for member in verdict.members if member.value is not None]
+    strict = float(verdict.label == "support")
+    if rated:
+        total = math.fsum(weight for _, weight in rated)
+        averaged = math.isclose(math.fsum(value * weight for value, weight in rated) / total, verdict.value)
+        if averaged or verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value:
+            strict = math.fsum(weight for value, weight in rated if value == 1) / total
     return Held(verdict.unit.importance, verdict.value, min(strict, verdict.value))
