@@ -370,15 +370,23 @@ class QuotesDict(TypedDict):
     verified: float | None
 
 
+class MemberDict(TypedDict):
+    """Units that a member of a panel was asked about, and those that it left unjudged."""
+
+    asked: int
+    unjudged: int
+
+
 class SummaryDict(TypedDict):
     """summary.json; for a killed run, only what can be computed from its stored scores.
 
     ``run``: its number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``: number of
     unreadable records. ``cost``: of all calls that the results use, whenever they were paid for; a call shared by
     several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
-    reason. ``left_out``: metrics that did not run, with the reason. ``taken_over``: results copied from an earlier run.
-    ``estimate``: low, expected and high of each figure, its ``error``, and whether the bill was in the range
-    (``held``). ``stopped``: the error that ended the run. ``seconds``: duration.
+    reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did not run, with the reason.
+    ``taken_over``: results copied from an earlier run. ``estimate``: low, expected and high of each figure, its
+    ``error``, and whether the bill was in the range (``held``). ``stopped``: the error that ended the run.
+    ``seconds``: duration.
     """
 
     run: int
@@ -390,6 +398,7 @@ class SummaryDict(TypedDict):
     cost: CostDict
     missing: NotRequired[list[CauseDict]]
     quotes: NotRequired[QuotesDict]
+    panel: NotRequired[dict[str, MemberDict]]
     bill: NotRequired[dict[str, Any]]
     cascade: NotRequired[dict[str, Any]]
     estimate: NotRequired[dict[str, Any]]

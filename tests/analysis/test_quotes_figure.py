@@ -17,7 +17,7 @@ from rich.console import RenderableType
 
 from labelled import write
 from ragstone import evaluate
-from ragstone.analysis.counts import Quotes, quotes_of
+from ragstone.analysis.counts import Quotes, absences, quotes_of
 from ragstone.analysis.run import Run
 from ragstone.engine.document import result_document, set_aside_document
 from ragstone.errors import RagstoneError
@@ -54,7 +54,9 @@ def both(*scores: Score) -> QuotesDict:
     """The figures, counted while a run goes on and from its result: they are the same."""
     live = Quotes()
     live.add(scores)
-    assert live.as_json() == quotes_of([document(*scores)])
+    read = Quotes()
+    read.add_result(document(*scores))
+    assert (live.as_json(), live.members()) == (read.as_json(), read.members())
     return live.as_json()
 
 
@@ -75,6 +77,19 @@ def test_of_a_panel_the_members_count() -> None:
     """The panel's verdict shows one of their quotes again, which is not another quote."""
     panel = verdict(EXACT, members=(verdict(EXACT, judge="a"), verdict(ABSENT, judge="b")), judge="a+b")
     assert both(score(panel)) == {"named": 2, "verbatim": 1, "near": 0, "absent": 1, "verified": 0.5}
+
+
+def test_members_of_a_panel_that_left_units_unjudged_are_counted() -> None:
+    """Once for each verdict, however many scores contain it."""
+    lost = Verdict(verdict().unit, None, None, "b/m@http://b", failure="down")
+    panels = [verdict(members=(verdict(judge="a"), lost), number=number) for number in (1, 2)]
+    panels.append(verdict(members=(verdict(judge="a"), verdict(judge="b/m@http://b")), number=3))
+    counted = Quotes()
+    counted.add([score(*panels), score(*panels, metric="n")])
+    assert absences(counted.members()) == [
+        "b/m left 2 of 3 units unjudged; for these, only the rest of its panel counts"
+    ]
+    both(score(*panels))
 
 
 def test_a_verdict_of_two_scores_counts_once() -> None:

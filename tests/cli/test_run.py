@@ -10,7 +10,7 @@ import pytest
 from terminal import TRACES, WIDTHS, done, pasted, ragstone, refused, row, write
 
 from ragstone.metrics.refmatch import MEASURES
-from ragstone.testing import FakeServer
+from ragstone.testing import FakeServer, Scripted
 from realistic import realistic
 
 pytest_plugins = ["terminal_fixtures"]
@@ -121,6 +121,23 @@ def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:
     )
     assert f"support: embedded, {fake} (panel, min)" in came.out.replace("\n              ", " ")
     assert "The embedded judge compares words and numbers;" in came.out
+    assert "unjudged" not in came.out
+
+
+def test_a_panel_whose_member_failed_says_so(server: FakeServer) -> None:
+    """The verdicts are then of fewer judges than the screen names."""
+    server.configure(answer=lambda _: Scripted("no", status=400))
+    fake = f"vllm:fake@{server.url}"
+    run = ("run", write("a.jsonl", row(1)), "-m", "groundedness", "-j", f"support=[embedded,{fake}]")
+    came = ragstone(*run, "-o", "out")
+    assert came.code == 0
+    server.configure(answer=None)
+    assert "unjudged" not in done(*run).flat
+    said = "vllm/fake left 2 of 2 units unjudged; for these, only the rest of its panel counts"
+    for shown in (came, ragstone("show", "1"), ragstone("check", "out", "--min", "groundedness=0.1")):
+        assert said in shown.flat
+    compared = ragstone("compare", "1", "2").flat
+    assert compared.count(said) == 1
 
 
 def test_retries_and_tokens_are_counted(fake: str) -> None:

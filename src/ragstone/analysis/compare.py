@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from ragstone.analysis.counts import absences
 from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart, Values
 from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
@@ -237,7 +238,7 @@ def compare(
         warnings=(),
         overlapping=all(shared.alone) and shared.read_alone,
     )
-    return replace(comparison, warnings=tuple(_warnings(comparison, first.spec, second.spec)))
+    return replace(comparison, warnings=tuple(_warnings(comparison, first, second)))
 
 
 def said(found: Compared, label: str) -> str:
@@ -363,13 +364,14 @@ def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Findin
     return "too_few" if pairs.moved < least_moved(max(1, tests)) else "none"
 
 
-def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
+def _warnings(found: Comparison, first: AnyRun, second: AnyRun) -> Iterable[str]:
     """Yield sentences on the limits of the comparison, except differing signatures."""
-    for side, spec in ((found.first, first), (found.second, second)):
+    for side, run in ((found.first, first), (found.second, second)):
         if side.status != "done":
             yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
-        if part := part_said(spec.get("extent", {})):
+        if part := part_said(run.spec.get("extent", {})):
             yield f"{side.label} covers only part of its input: {part}"
+        yield from (f"{side.label}: {lost}" for lost in absences(run.summary().get("panel", {})))
     for count, what in ((found.other_questions, "a different question"), (found.other_contexts, "different contexts")):
         if count:
             have = f"{count:,} of {records_said(found.shared, 'paired record')} {'has' if count == 1 else 'have'}"
@@ -377,7 +379,7 @@ def _warnings(found: Comparison, first: Mapping[str, Any], second: Mapping[str, 
     same = found.same_responses == found.shared and not found.other_contexts
     if same and any(not one.same_ruler for one in found.metrics):
         yield "the responses are the same in both: differences come from the judges, not from the system"
-    yield from _settings_differ(first, second)
+    yield from _settings_differ(first.spec, second.spec)
 
 
 def records_said(count: int, kind: str = "record") -> str:

@@ -1,4 +1,4 @@
-"""Count, during a run, why scores are missing and which quotes are found in the passages.
+"""Count, during a run, why scores are missing, which quotes are found, and what members of a panel left unjudged.
 
 A verdict's quotes count once, however many scores contain it. For a panel, only the members' quotes count, since its
 own verdict repeats one member's.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ragstone.result_types import CauseDict, QuotesDict
+from ragstone.result_types import CauseDict, MemberDict, QuotesDict
 from ragstone.stats.means import rounded
 from ragstone.types import Score, Status
 
@@ -51,10 +51,15 @@ class Causes:
 
 
 class Quotes:
-    """Counts of quotes found exactly (``verbatim``), approximately (``near``), or not at all (``absent``)."""
+    """Counts of quotes found exactly (``verbatim``), approximately (``near``), or not at all (``absent``).
+
+    It also counts the units that each member of a panel was asked about, and left unjudged.
+    """
 
     def __init__(self) -> None:
         self._found: Counter[str] = Counter()
+        self._asked: Counter[str] = Counter()
+        self._left: Counter[str] = Counter()
 
     def add(self, scores: Iterable[Score]) -> None:
         """Count the quotes of one record."""
@@ -63,6 +68,7 @@ class Quotes:
             for own in verdict.members or (verdict,):
                 for quote in own.evidence:
                     self._found[_kind(quote.span is not None, quote.verbatim)] += 1
+            self._add_members((member.judge, member.unjudged) for member in verdict.members)
 
     def add_weighed(self, weighed: Weighed) -> None:
         """Count the quotes of one evaluated record; for a reused result, they are read from its document."""
@@ -82,6 +88,16 @@ class Quotes:
         for verdict in quoting.values():
             for own in verdict.get("members") or (verdict,):
                 self._found.update(_kind(quote["start"] is not None, quote["verbatim"]) for quote in own["evidence"])
+            self._add_members((one["judge"], one["label"] is None) for one in verdict.get("members", ()))
+
+    def _add_members(self, members: Iterable[tuple[str, bool]]) -> None:
+        for judge, unjudged in members:
+            self._asked[judge] += 1
+            self._left[judge] += unjudged
+
+    def members(self) -> dict[str, MemberDict]:
+        """Return, by judge, what each member of a panel was asked and left unjudged."""
+        return {judge: {"asked": asked, "unjudged": self._left[judge]} for judge, asked in self._asked.items()}
 
     def as_json(self) -> QuotesDict:
         """Return plain JSON data; ``verified`` is the share of quotes found, in [0, 1], or None without quotes."""
@@ -94,6 +110,16 @@ class Quotes:
             "absent": absent,
             "verified": rounded((verbatim + near) / named) if named else None,
         }
+
+
+def absences(members: Mapping[str, MemberDict]) -> list[str]:
+    """Say which members of a panel left units unjudged, which the verdicts of the panel alone do not show."""
+    return [
+        f"{judge.partition('@')[0]} left {one['unjudged']:,} of {one['asked']:,} units unjudged; "
+        "for these, only the rest of its panel counts"
+        for judge, one in members.items()
+        if one["unjudged"]
+    ]
 
 
 def _kind(found: bool, verbatim: bool) -> str:

@@ -289,6 +289,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
                     batching.add_paid(plan, options, engine.tally, engine.budget)
                 counted = {"missing": causes.as_json(), "quotes": quotes.as_json(), **stopped}
                 counted |= (told := _cascaded(cascades, plan, estimated))
+                counted |= {"panel": members} if (members := quotes.members()) else {}
                 progress.notes.extend(warnings(told.get("cascade", {})))
                 _close(store, plan, status, progress, folder, counted, estimated, report=options.report)
                 if options.batch:

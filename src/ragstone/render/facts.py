@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ragstone import metrics
 from ragstone.analysis.cascades import partial, silent
+from ragstone.analysis.counts import absences
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts, worst_first
 from ragstone.metrics.base import HOW_TO_ADD
@@ -129,7 +130,8 @@ class RunFacts:
         self.agreement = agreements(run.agreement)
         self.embedded = embedded_among(self.judges, self.summary)
         self.missing = _missing(self.summary)
-        self.notes = [flat(note) for note in self.summary.get("notes", ())]
+        lost = absences(self.summary.get("panel", {}))
+        self.notes = [flat(note) for note in (*self.summary.get("notes", ()), *lost)]
         self.cascades = [(f"{step}: {answered(one)}", sureness(one), saved(one)) for step, one in cascades.items()]
         self.quotes = _quotes_said(run, self.summary)
         self.estimated = estimated(self.summary["estimate"]) if self.summary.get("estimate") else ""
