@@ -140,6 +140,26 @@ def test_reasoning_that_only_the_total_counts_is_output(counts: dict[str, Any], 
 
 @OPENAI
 @pytest.mark.parametrize(
+    ("words", "counted", "provider", "noted"),
+    [
+        (8000, 2050, "ollama", True),  # half of a context of 4,096 tokens is left
+        (8000, 7000, "ollama", False),
+        (8000, 2050, "", False),
+        (1000, 300, "ollama", False),
+        (8000, None, "ollama", False),
+    ],
+)
+def test_a_request_that_a_local_server_truncated_is_noted(
+    words: int, counted: int | None, provider: str, noted: bool
+) -> None:
+    usage = {"prompt_tokens": counted, "completion_tokens": 9}
+    with FakeServer(script=[raw(choices=[{"message": {"content": "x"}}], usage=usage)]) as server:
+        notes = ask(server, call("word " * words), provider=provider).notes
+    assert notes == ((http.TRUNCATED,) if noted else ())
+
+
+@OPENAI
+@pytest.mark.parametrize(
     "usage",
     [None, [], 7, {}, {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 1.5},
      {"prompt_tokens_details": None, "completion_tokens_details": 7}],

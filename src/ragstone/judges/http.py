@@ -47,6 +47,10 @@ SECRET_LENGTH: Final = 12
 """Minimum length of a key that is removed from replies: a shorter one (EMPTY, none) may be an ordinary word there."""
 MINUTE: Final = 60.0
 """Maximum wait in seconds of a limit per minute; a longer wait belongs to another limit."""
+LONG: Final = 10_000
+"""Bytes of a request that a server may truncate."""
+TRUNCATED: Final = "the server read less than half of the request; raise its context length, then add --refresh"
+"""The note on a reply whose request was silently truncated, as Ollama does."""
 _MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
 """Matches a 403 that is about one text, not about the key."""
 _WRONG_KEY: Final = re.compile(
@@ -96,6 +100,7 @@ class HttpBackend(ABC):
         self.live_rate = self._rates.get(spec.tier, 1.0)
         self.rate = self._rates["batch"] if spec.batch else self.live_rate
         self._tier = spec.tier
+        self._local = preset.local
         self._falls_back = spec.tier_fallback
         self._refused: dict[str, str] = {}
         self._key = ""
@@ -246,7 +251,8 @@ class HttpBackend(ABC):
             sent = self.in_tier(body, tier)
             status, headers, data = await self._exchange("POST", self._address, sent, LONGEST)
             if status == 200:
-                return self._reply(data, requests, allowance(headers), tier)
+                reply = self._reply(data, requests, allowance(headers), tier)
+                return reply._replace(notes=(*reply.notes, TRUNCATED)) if self._truncated(reply, body) else reply
             error = _error_object(data)
             if self.refusal(status, error, body):
                 continue
@@ -255,6 +261,11 @@ class HttpBackend(ABC):
                 raise found
             tier = "standard"
         raise AssertionError("there is always another request, or an end")
+
+    def _truncated(self, reply: Reply, body: bytes) -> bool:
+        """Return whether a local server counted far fewer input tokens than the request has."""
+        counted = reply.usage.input
+        return self._local and counted is not None and len(body) > LONG and counted < self.size(body).usual / 2
 
     async def _asked(
         self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
