@@ -13,6 +13,7 @@ from ragstone import evaluate
 from ragstone.analysis.leaderboard import ALL, OnMissing
 from ragstone.api import Prune, RunOptions, assign_nuggets, create_nuggets, prune_cache, score_nuggets
 from ragstone.errors import ConfigError
+from ragstone.judges.base import Judge
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
 
@@ -196,6 +197,26 @@ def test_a_suite_takes_recall_where_there_is_a_bank_and_creates_none(tmp_path: P
 def board(tmp_path: Path, *rows: dict[str, Any], **more: Any) -> dict[tuple[str, str], dict[str, Any]]:
     found = score_nuggets(lines(tmp_path / "assigned.jsonl", *rows), **more)
     return {(row["run_id"], row["qid"]): row for row in found.board.score_rows(found.on_missing)}
+
+
+@pytest.mark.parametrize("labels", ["SSN", "SN", "SPN", "S"])
+@pytest.mark.parametrize("weight", [1, 3])
+def test_a_file_assigned_by_a_panel_has_the_scores_of_its_run(tmp_path: Path, labels: str, weight: int) -> None:
+    """Its labels are only those nearest to the values of the panel."""
+    grades = {"S": "support", "P": "partial_support", "N": "not_support"}
+    judges = [ScriptedJudge({"assign": grades[label]}, name=f"j{n}") for n, label in enumerate(labels)]
+    (tmp_path / "r.toml").write_text(f"[panel.weights]\nj0 = {weight}\n", encoding="utf-8")
+    panel: list[str | Judge] = [*judges, f"assign=[{','.join(one.name for one in judges)}]"]
+    bank = created(tmp_path, topic("q1"))
+    given = RunOptions(judge=panel, store=tmp_path / "panel.db", nuggets=bank, config=tmp_path / "r.toml")
+    found: list[bytes] = []
+    run = assign_nuggets([topic("q1", "x", run_id="a")], given, found.append)
+    (tmp_path / "assigned.jsonl").write_bytes(found[0] + b"\n")
+    values = score_nuggets(tmp_path / "assigned.jsonl").board.entries["a", "q1"].values
+    assert {f"nugget_recall.{name}": value for name, value in values.items()} == pytest.approx(
+        {score["metric"]: score["value"] for score in run["q1"]["scores"]}
+    )
+    run.store.close()
 
 
 def assignment(run: str, qid: str, letters: str, vital: int = 1) -> dict[str, Any]:

@@ -89,13 +89,16 @@ class Unit(Struct, frozen=True):
 class Nugget(Struct, frozen=True):
     """A fact that a good answer contains, as given by the record; fields that were not given are unset.
 
-    ``sources`` are the ids of the passages that it comes from.
+    ``sources`` are the ids of the passages that it comes from. ``value`` (0 to 1) is that of a panel, if its
+    ``assignment`` is only the nearest label; ``strict`` (0 to 1) is the part of it that says support.
     """
 
     text: str
     importance: Importance | None = None
     assignment: Assignment | None = None
     sources: tuple[str, ...] = ()
+    value: float | None = None
+    strict: float | None = None
 
 
 class Citation(Struct, frozen=True):

@@ -218,19 +218,20 @@ def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:
 def of_nuggets(run: str, topic: str, nuggets: Iterable[Nugget], *, answered: bool = True) -> Entry:
     """Return the nugget recall of one run on one topic, from assigned nuggets."""
     listed = tuple(nuggets)
-    held = [
-        Held(
-            nugget.importance,
-            None if nugget.assignment is None else SUPPORT_3.value(nugget.assignment),
-            None if nugget.assignment is None else float(nugget.assignment == "support"),
-        )
-        for nugget in listed
-    ]
+    held = [_held(nugget) for nugget in listed]
     found = recalls(held)
     values = {column: recall.value for column, recall in found.items()}
     possible = frozenset(column for column, recall in found.items() if recall.asked > recall.maybe)
     unjudged = sum(one.lenient is None for one in held) if answered else 0
     return Entry(run, topic, values, answered, len(listed), unjudged, possible)
+
+
+def _held(nugget: Nugget) -> Held:
+    if nugget.assignment is None:
+        return Held(nugget.importance, None, None)
+    lenient = SUPPORT_3.value(nugget.assignment) if nugget.value is None else nugget.value
+    strict = float(nugget.assignment == "support") if nugget.strict is None else nugget.strict
+    return Held(nugget.importance, lenient, min(strict, lenient))
 
 
 class BoardAgreement(Struct, frozen=True):

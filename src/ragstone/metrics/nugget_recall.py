@@ -221,7 +221,7 @@ class NuggetRecall(BankMetric):
         # All columns share the verdicts, panel statistics and failures of the mean over all nuggets.
         incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
         base = self.mean_score(record, verdicts, reason=reason, incomplete=incomplete)
-        rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
+        rows = [_row(verdict) for verdict in verdicts]
         source = "record" if record.nuggets is not None else "created"
         detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
         return self.together(
@@ -246,6 +246,13 @@ class NuggetRecall(BankMetric):
         low, high = (0.0, 1.0) if nuggets.failure else (recall.low, recall.high)
         partial = bool(recall.unjudged or unknown or nuggets.failure)
         return self.valued(record, recall.value, low, high, partial=partial, reason=reason, **common)
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    """Return a nugget's row in the detail, with the strict value of a panel if its label does not give it."""
+    row = {"nugget": verdict.unit.id, "importance": verdict.unit.importance, "assignment": verdict.label}
+    strict = held(verdict).strict
+    return row if strict in (None, float(verdict.label == "support")) else {**row, "strict": strict}
 
 
 def held(verdict: Verdict) -> Held:

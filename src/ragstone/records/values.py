@@ -325,10 +325,12 @@ def _one(place: int, first: Nugget, second: Nugget, number: int, notes: list[str
     if {first.importance, second.importance} == {"vital", "okay"}:
         notes.append(BOTH)
         first = replace(first, importance="vital")
-    return place, Nugget(
-        first.text, first.importance or second.importance, first.assignment or second.assignment,
-        tuple(dict.fromkeys((*first.sources, *second.sources))),
-    )  # fmt: skip
+    return place, replace(
+        first if first.assignment else second,
+        text=first.text,
+        importance=first.importance or second.importance,
+        sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
+    )
 
 
 def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
@@ -344,7 +346,12 @@ def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
         notes.append(NO_IMPORTANCE)
     if assignment and assignment not in ASSIGNMENTS:
         notes.append(NO_ASSIGNMENT)
-    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment), sources_of(item))
+    shares = [_share(item.get(name)) if assignment else None for name in ("value", "strict")]
+    return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment), sources_of(item), *shares)
+
+
+def _share(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else None
 
 
 def sources_of(item: Mapping[str, Any]) -> tuple[str, ...]:

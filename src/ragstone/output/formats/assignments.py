@@ -26,13 +26,17 @@ def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
     A blank response gets the nuggets of its topic without assignments, and the status ``empty``. A nugget that was not
     judged is ``failed``, with the reason as ``failure``. If a panel's value lies between two labels, the nearer label
-    is used and the value is added.
+    is used and the value is added, as is the strict value if the label does not give it.
     """
     score = next((s for s in result.get("scores", ()) if of_score(s["metric"]).task() == "assign"), None)
     if score is None:
         return None
     units = {unit["id"]: unit for unit in result["units"]}
-    nuggets = [_assigned(units[verdict["unit"]], verdict) for verdict in score["verdicts"]]
+    strict = {row["nugget"]: row["strict"] for row in score["detail"].get("nuggets", ()) if "strict" in row}
+    nuggets = [
+        _assigned(units[unit := verdict["unit"]], verdict) | ({"strict": strict[unit]} if unit in strict else {})
+        for verdict in score["verdicts"]
+    ]
     response = result["response"] or ""
     blank = not nuggets and score["status"] == "empty" and not response.strip()
     if blank:
