@@ -327,6 +327,9 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     again = ragstone("nuggets", "create", topics, "-j", fake, "-o", "bank.jsonl", "--json").json
     assert (again["topics"], again["nuggets"], again["vital"]) == (2, count, vital)
     assert (again["without"], again["repeated"], again["bill"]["sent"]) == ({"no contexts": 1}, 1, 0)
+    assert (again["left_out"], "left out" in came.flat) == (0, False)
+    fewer = ragstone("nuggets", "create", topics, "-j", fake, "-o", "fewer.jsonl", "--keep", "1")
+    assert f"okay. --keep and --max left out {count - 2} more." in fewer.flat
 
 
 def test_without_a_file_the_lines_are_the_output(topics: str, fake: str) -> None:

@@ -57,14 +57,16 @@ class Created(Struct):
     """The outcome of creating banks.
 
     ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and ``unweighed``
-    have no importance. ``partial`` banks lack the nuggets of at least one window. ``without`` counts topics without a
-    bank, by reason. ``repeated`` counts records whose topic was seen before.
+    have no importance; ``left_out`` more were beyond a limit. ``partial`` banks lack the nuggets of at least one
+    window. ``without`` counts topics without a bank, by reason. ``repeated`` counts records whose topic was seen
+    before.
     """
 
     topics: int = 0
     nuggets: int = 0
     vital: int = 0
     unweighed: int = 0
+    left_out: int = 0
     partial: int = 0
     without: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
@@ -135,6 +137,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
                 done.nuggets += len(nuggets)
                 done.vital += sum(nugget.importance == "vital" for nugget in nuggets)
                 done.unweighed += sum(nugget.importance is None for nugget in nuggets)
+                done.left_out += score.detail.get("left_out", 0)
                 done.partial += score.status == "partial"
     return done
 

@@ -131,6 +131,7 @@ def _created(created: Created, out: str | None) -> dict[str, Any]:
         "vital": created.vital,
         "okay": created.nuggets - created.vital - created.unweighed,
         "unweighed": created.unweighed,
+        "left_out": created.left_out,
         "partial": created.partial,
         "without": dict(created.without),
         "repeated": created.repeated,

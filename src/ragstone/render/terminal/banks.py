@@ -51,6 +51,7 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
         parts = [f"{number(told[name])} {name}" for name in ("vital", "okay")]
         parts += [f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else []
         said = f"{plural(told['nuggets'], 'nugget')} for {topics}: {', '.join(parts)}."
+        said += f" --keep and --max left out {number(told['left_out'])} more." if told["left_out"] else ""
     embedded = embedded_among(judges, {})
     rows = judge_rows(judges, judges, embedded)
     rows += told_rows("", [RULES] if embedded else [], "quiet") + bill_rows(told["bill"])
