@@ -170,13 +170,20 @@ def test_usage_that_is_not_said_is_unknown_and_never_zero(usage: Any) -> None:
 
 
 @OPENAI
-@pytest.mark.parametrize("fields", [{}, {"message": {"role": "assistant"}}, {"message": None}])
-def test_a_reply_that_gemini_withheld_is_not_asked_for_again(fields: dict[str, Any]) -> None:
-    """It names the filter's reason, and often has no message."""
-    choice = {"finish_reason": "content_filter: PROHIBITED_CONTENT", **fields}
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        *(
+            ({"finish_reason": "content_filter: PROHIBITED_CONTENT", **message}, "")  # Gemini
+            for message in ({}, {"message": {"role": "assistant"}}, {"message": None})
+        ),
+        ({"finish_reason": "stop", "message": {"content": None, "refusal": "I will not."}}, "I will not."),
+    ],
+)
+def test_a_withheld_reply_is_not_asked_for_again(choice: dict[str, Any], text: str) -> None:
     with FakeServer(script=[raw(choices=[choice])]) as server:
         reply = ask(server)
-    assert (reply.text, reply.finish) == ("", "content_filter")
+    assert (reply.text, reply.finish) == (text, "content_filter")
 
 
 @OPENAI

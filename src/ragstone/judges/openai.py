@@ -88,7 +88,9 @@ class OpenAIBackend(HttpBackend):
         # Gemini adds what was found ("content_filter: RECITATION"), and may leave out the message.
         finish = str(choice.get("finish_reason") or "stop").partition(":")[0]
         message = choice["message"] if finish != "content_filter" else choice.get("message") or {}
-        content = _text(message.get("content")) or _text(message.get("refusal"))
+        content = _text(message.get("content"))
+        if not content and (content := _text(message.get("refusal"))):
+            finish = "content_filter"
         if finish == "error" or choice.get("error"):
             return Reply(str(choice.get("error") or content), "error")
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
