@@ -341,7 +341,7 @@ def test_thresholds_stand_in_the_configuration(runs: Path) -> None:
 def test_a_record_without_units_has_the_reason_of_its_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An abstention's column is of the response as a whole; one column has the reason for all."""
     monkeypatch.chdir(tmp_path)
-    ragstone("run", write("a.jsonl", row(1) | {"response": "The guide does not say."}), "-m", "abstention", "-q")
+    ragstone("run", write("a.jsonl", row(1) | {"response": "The guide does not sell."}), "-m", "abstention", "-q")
     came = ragstone("check", "last", "--max", "answered_unsupported=0")
     assert came.code == 1
     assert "100%: answered unsupported" in came.out.replace("\u00a0", " ")
