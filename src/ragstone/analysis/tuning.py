@@ -21,6 +21,7 @@ from ragstone.judges.base import Cuts
 from ragstone.labels import LabelRow, read_labels, worst
 from ragstone.metrics.base import Metric
 from ragstone.stats.agreement import cluster_interval, kappa_interval, kappa_of
+from ragstone.stats.paired_tests import least_moved
 from ragstone.types import TRIVIAL
 
 SHUFFLES: Final = 200
@@ -73,7 +74,7 @@ class Tried(Struct, frozen=True):
 
     ``chosen_on`` is Cohen's kappa on the half used for the selection; ``kappa``, with its 95% ``interval``, is measured
     on the other half. ``behind`` is the interval, also on the other half, of the winner's kappa minus this one; None
-    for the winner itself and if there is too little data. ``read`` is the share of labelled units that the judge
+    for the winner itself and if fewer than 6 records differ. ``read`` is the share of labelled units that the judge
     labelled, ``cost`` is in dollars per 1,000 units.
     """
 
@@ -281,7 +282,12 @@ def _sum(cells: Iterable[Cells]) -> Cells:
 
 
 def _gap(pairs: Sequence[tuple[Cells, Cells]], size: int, seed: int) -> tuple[float, float] | None:
-    """Return the interval of the second kappa minus the first, resampling the records of both together."""
+    """Return the interval of the second kappa minus the first, resampling the records of both together.
+
+    None if so few records differ that all of them may favour the same side by chance.
+    """
+    if sum(first != second for first, second in pairs) < least_moved():
+        return None
     whole = size * size
 
     def difference(summed: Cells) -> float | None:
