@@ -45,7 +45,7 @@ def _row(run: Run) -> dict[str, Any]:
         "command": command_of(run.spec),
         "started": run.started,
         "status": run.status,
-        "input": run.spec.get("input"),
+        "input": [run.spec.get(part) for part in ("input", "extent", "bank")],
         "records": summary["records"],
         "judges": judges_of(run.spec),
         "lead": lead(summary),
