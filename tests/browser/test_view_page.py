@@ -19,6 +19,8 @@ from ragstone.store.database import Store
 pytest_plugins = ["page_fixtures"]
 
 RUNS = 50
+OTHERS: dict[int, dict[str, Any]] = {7: {"metrics": METHODS}, 42: {"extent": {"sample": 22, "of": 90, "seed": 1}}}
+"""What differs in the settings of some runs."""
 VIEWS = ("", "run/1/#verdict=apart", "run/1/#record=1&tab=trace", "compare/1/2/", "run/1/label/")
 EMPTY = """[...document.querySelectorAll('h2, h3, h4')].filter((one) => {
   const box = one.closest('section, article, header:not(.head), .column, .start, .case') || one.parentElement;
@@ -43,8 +45,8 @@ def fifty(shown: Shown) -> Iterator[str]:
     with Store(shown.run.store.path) as store:
         results = [(row, [*store.scores(1, after=row.position - 1, until=row.position)]) for row in store.results(1)]
         for number in range(2, RUNS + 1):
-            methods = {7: {"metrics": METHODS}, 42: {"extent": {"sample": 22, "of": 90, "seed": 1}}}.get(number, {})
-            run = store.start_run(f"{'copied' if number == 44 else 'nightly'} {number}", {**shown.run.spec, **methods})
+            more = OTHERS.get(number, {})
+            run = store.start_run(f"{'copied' if number == 44 else 'nightly'} {number}", {**shown.run.spec, **more})
             if number == 2:
                 store.begin()
                 store.insert([], [(run, row, scores) for row, scores in results])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import shlex
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from live_run import served, stored
+from attached import agreement
+from live_run import listening, served, stored
 from page_blocks import unpacked
 from ragstone import api
 from ragstone.analysis.run import find_run
@@ -25,8 +27,8 @@ RECORDS = 5
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A server of a small run."""
-    with served(tmp_path_factory.mktemp("l"), RECORDS) as server:
+    """A server of a small run, in a folder with a space in its name."""
+    with served(tmp_path_factory.mktemp("my runs"), RECORDS) as server:
         yield server
 
 
@@ -142,6 +144,11 @@ def test_labels_come_from_its_own_pages_alone(live: Live) -> None:
         assert ask(live, place, "PUT", headers=own, body=line)[0] == 200
         assert len(json.loads(ask(live, "/run/1/data/record-1")[2])["labels"]) == shown
     assert json.loads(ask(live, place)[2])["annotator"] == "Ann B"
+    store = Path(live._store.path)
+    (told,) = unpacked(ask(live, "/run/1/")[2])["first"]["labels"]
+    assert shlex.split(told["command"]) == [
+        "ragstone", "agree", "1", str(store.with_name("labels-1-Ann-B.jsonl")), "--store", str(store)
+    ]  # fmt: skip
     assert ask(live, "/run/1/label/data/labels-Ann-B")[2] == b""  # of the same file, and not of this name
     first = unpacked(ask(live, "/run/1/label/")[2])["first"]
     (unit, *_), name = first["records"][0]["units"], first["records"][0]["id"]
@@ -200,6 +207,29 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
         run.store.finish_run(number, "done", find_run(run.store, number).summary())
         assert told(live)["status"] == "done"
         assert listed(live, 2) == [1, 2, 3, 4, ROWS + 1]
+
+
+def test_a_page_is_of_the_run_that_has_its_number_now(tmp_path: Path) -> None:
+    """An agreement attached since is on it; an open page of a deleted run gets no record of another one."""
+    run = stored(tmp_path, 2)
+
+    def first(live: Live, path: str) -> dict[str, Any]:
+        status, _, content = ask(live, path)
+        return dict(unpacked(content)["first"]) if status == 200 else {"status": status, "said": content.decode()}
+
+    with listening(Store(tmp_path / "s.db")) as live:
+        assert first(live, "/run/1/")["agreement"] is None
+        assert first(live, "/run/1/label/")["draw"]["of"] == 2
+        run.attach(agreement())
+        assert first(live, "/run/1/")["agreement"]["blocks"]
+        run.store.drop_run(1)
+        assert first(live, "/run/1/data/rows-0") == {"status": 409, "said": "run 1 (records) has been deleted\n"}
+        assert first(live, "/run/1/")["status"] == 404
+        assert stored(tmp_path, 3).id == 1
+        assert first(live, "/run/1/data/record-3")["status"] == 409
+        assert first(live, "/run/1/")["records"] == 3
+        assert json.loads(ask(live, "/run/1/data/rows-0")[2])["position"] == [1, 2, 3]
+        assert first(live, "/run/1/label/")["draw"]["of"] == 3
 
 
 def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> None:

@@ -73,16 +73,19 @@ def label(
     with opened(run, store) as one, nullcontext() if against is None else opened(against, store) as other:
         drawn = sample(one, holder(one, metric), n=n, seed=seed, by=by, worst=worst, against=other)
         inputs = [source for each in (one, other) if each for source in sources(each)]
-        write_parts(Path(out), label_page(drawn, one.name, agree_command(one), annotator), inputs)
+        write_parts(Path(out), label_page(drawn, one.name, agree_command(one, LABELS), annotator), inputs)
     return drawn
 
 
-def agree_command(run: AnyRun, annotator: str = "") -> str:
-    """Return the command that compares a run's judge with the labels that an annotator exports (empty: any)."""
-    file = shlex.quote(LABELS.replace("NAME", re.sub(r"[^\w.-]+", "-", annotator) or "NAME"))  # as the page names it
-    if isinstance(run, Run):
-        return f"ragstone agree {shlex.quote(run.called)} {file} {run.elsewhere}".rstrip()
-    return f"ragstone agree {shlex.quote(str(run.path))} {file}"
+def exported(annotator: str) -> str:
+    """Return the name of the file with the labels that an annotator exports (empty: any), as the page names it."""
+    return LABELS.replace("NAME", re.sub(r"[^\w.-]+", "-", annotator) or "NAME")
+
+
+def agree_command(run: AnyRun, file: Path | str) -> str:
+    """Return the command that compares a run's judge with the labels in a file."""
+    called, elsewhere = (run.called, run.elsewhere) if isinstance(run, Run) else (str(run.path), "")
+    return f"ragstone agree {shlex.quote(called)} {shlex.quote(str(file))} {elsewhere}".rstrip()
 
 
 def holder(run: AnyRun, metric: str | None) -> str:

@@ -19,7 +19,7 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.labels import LabelRow, read_labels, row_from_json, text_hash
 from ragstone.output.target import OTHER_FOLDER, whole, write_parts
 from ragstone.render.html.build import report
-from ragstone.render.html.labelling import LABELS, label_page
+from ragstone.render.html.labelling import label_page
 from ragstone.render.html.live import HOST, Live
 from ragstone.store.database import Store
 
@@ -58,18 +58,22 @@ class Desk:
     """Serves label pages and saves their labels, in the rows that ``ragstone agree`` reads."""
 
     def __init__(self) -> None:
-        self._pages: dict[int, list[bytes]] = {}
-        self._samples: dict[int, LabelSample] = {}
+        self._drawn: dict[tuple[int, float, str], tuple[LabelSample, list[bytes]]] = {}
         self._read: dict[Path, tuple[int, list[LabelRow]]] = {}
 
     def page(self, run: Run) -> list[bytes]:
         """Return the page to label a random sample for the main metric; InputError if there is nothing to label."""
-        if run.id not in self._pages:
+        return self._sample(run)[1]
+
+    def _sample(self, run: Run) -> tuple[LabelSample, list[bytes]]:
+        """Return the sample of a run and its page: drawn again once it has ended, or if another run has its number."""
+        key = run.id, run.started, run.status
+        if key not in self._drawn:
             file = _file(run, "NAME")
-            following = agree_command(run).replace(LABELS, str(file))
-            drawn = self._samples[run.id] = sample(run, holder(run, None))
-            self._pages[run.id] = label_page(drawn, run.name, following, file=file.name, root="../../../")
-        return self._pages[run.id]
+            drawn = sample(run, holder(run, None))
+            page = label_page(drawn, run.name, agree_command(run, file), file=file.name, root="../../../")
+            self._drawn[key] = drawn, page
+        return self._drawn[key]
 
     def kept(self, run: Run, annotator: str) -> bytes:
         """Return the labels of an annotator, as JSON lines; empty if there are none."""
@@ -80,8 +84,7 @@ class Desk:
 
         Others are of another metric, of texts or definitions that have changed, or of an earlier store's run.
         """
-        self.page(run)
-        drawn, file = self._samples[run.id], _file(run, annotator)
+        (drawn, _), file = self._sample(run), _file(run, annotator)
         shown = {(record.id, unit.id, unit.hash) for record in drawn.records for unit in record.units}
         given = [_row(line, number) for number, line in enumerate(lines.splitlines(), 1)]
         if any(row.annotator != annotator for row in given):
@@ -99,12 +102,15 @@ class Desk:
             target.write(_lines([*others, *given]))
 
     def files(self, run: Run) -> list[dict[str, Any]]:
-        """Return the number of labels by annotator and file."""
+        """Return each annotator with the number of labels and the command that compares the judge with them."""
         found: dict[tuple[str, str], int] = {}
         for file in _files(run):
             for row in self._rows(file):
                 found[row.annotator, str(file)] = found.get((row.annotator, str(file)), 0) + 1
-        return [{"annotator": who, "file": file, "labels": count} for (who, file), count in found.items()]
+        return [
+            {"annotator": who, "labels": count, "command": agree_command(run, file)}
+            for (who, file), count in found.items()
+        ]
 
     def of_record(self, run: Run, result: Result) -> list[dict[str, Any]]:
         """Return all labels of a record's units whose text has not changed: unit, task, label and annotator."""

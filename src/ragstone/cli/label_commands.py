@@ -66,7 +66,7 @@ def label_page(
     The page is one HTML file and needs no network. It shows the texts and the meaning of each label, but no verdicts.
     Whole records are drawn at random, so agreement and corrected means are valid for the run.
     """
-    from ragstone.api.labelling import agree_command
+    from ragstone.api.labelling import agree_command, exported
     from ragstone.render.terminal.lists import label_page_written
 
     target = html_file(out, "label.html") or Path("label.html")
@@ -84,7 +84,7 @@ def label_page(
             "records": len(drawn.records),
             "units": drawn.units,
             "minutes": drawn.minutes,
-            "next": agree_command(run, annotator),
+            "next": agree_command(run, exported(annotator)),
         }
     answer(told, lambda _: label_page_written(told, n, drawn.unit), as_json=as_json)
 

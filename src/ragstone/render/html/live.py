@@ -22,7 +22,7 @@ from ragstone import __version__
 from ragstone.analysis.compare import compare
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
-from ragstone.errors import RagstoneError
+from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import catalogue
 from ragstone.render.html.case import calls_of, keys_of
 from ragstone.render.html.comparing import comparison_page
@@ -76,7 +76,7 @@ class LabelDesk(Protocol):
         """Replace the labels of an annotator; raise InputError for invalid lines."""
 
     def files(self, run: Run) -> list[dict[str, Any]]:
-        """Return the annotators, with their number of labels and their files."""
+        """Return the annotators, each with the number of labels and the command that compares the judge with them."""
 
     def of_record(self, run: Run, result: Result) -> list[dict[str, Any]]:
         """Return all current labels of a record's units."""
@@ -146,11 +146,15 @@ class Live(ThreadingHTTPServer):
         return Run(self._store, row)
 
     def _served(self, number: str, *, fresh: bool = False) -> ServedRun:
-        """Return the run as it was when its page was last loaded."""
+        """Return the run as it was when its page was last loaded; raise InputError if it was deleted since."""
         key = int(number)
         held = self._runs.get(key)
-        if held is None or (fresh and held.run.status == "unfinished"):
-            held = self._runs[key] = ServedRun(self._run(number))
+        if held is None or fresh:
+            run = self._run(number)
+            if held is None or run.status == "unfinished" or _version(run) != _version(held.run):
+                held = self._runs[key] = ServedRun(run)
+        elif (row := self._store.run(key)) is None or row.started != held.run.started:  # numbers are used again
+            raise InputError(f"run {key} ({held.run.name}) has been deleted")
         self._runs.move_to_end(key)
         while len(self._runs) > OPEN:
             self._runs.popitem(last=False)
@@ -192,6 +196,11 @@ class Live(ThreadingHTTPServer):
     def _compared(self, first: str, second: str) -> Answer:
         one, other = self._run(first), self._run(second)
         return HTML, b"".join(comparison_page(compare(one, other, moved=20), one, other, root="../../../"))
+
+
+def _version(run: Run) -> tuple[float, str, object]:
+    """Return what differs if another run has its number, or if it has ended or got an agreement since."""
+    return run.started, run.status, run.agreement
 
 
 class _Answer(BaseHTTPRequestHandler):

@@ -180,7 +180,7 @@ function labelFacts() {
       el(
         'dd',
         foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`),
-        el('span.note', foreign(command(`ragstone agree ${first.run} ${one.file}`, first.store))),
+        el('span.note', foreign(one.command)),
       ),
     ),
     el('dd.screen', el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),

@@ -43,6 +43,7 @@ async function fetched(name) {
   const answer = await fetch(`data/${name}`).catch(() => null);
   if (!answer) throw new Error('The server cannot be reached; is ragstone view still running?');
   if (answer.status === 404) return null;
+  if (answer.status === 409) throw new Error(await answer.text());
   if (!answer.ok) throw new Error(`The server returned ${answer.status}; the terminal of ragstone view may say why.`);
   return answer.json();
 }
