@@ -126,6 +126,22 @@ def test_the_run_of_a_failing_test_is_kept_and_named(project: Project, pytester:
     assert "elephants" in run["test_bad"]["response"]
 
 
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="pytest 8 has no subtests")
+def test_the_run_of_a_failing_subtest_is_kept(project: Project, pytester: pytest.Pytester) -> None:
+    """Although the rest of the test passes; the number in the message is not given to the run of a later test."""
+    result = project("""
+def test_parts(assert_scores, subtests):
+    for response in (GOOD, BAD):
+        with subtests.test(response):
+            assert_scores(response, groundedness=0.9, **KETTLE)
+
+def test_later(assert_scores): assert_scores(BAD, groundedness=0.9, **KETTLE)
+""")
+    numbers = re.findall(r"details: ragstone show (\d+) (\w+)\n", text(result))
+    assert numbers == [("2", "test_parts"), ("3", "test_later")]
+    assert kept(pytester) == ["test_it.py::test_parts"] * 2 + ["test_it.py::test_later"]
+
+
 def test_a_result_can_be_looked_into(project: Project) -> None:
     """``score`` gives the project's own result, which can be held to thresholds afterwards."""
     result = project("""

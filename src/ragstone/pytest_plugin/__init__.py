@@ -102,7 +102,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             if trouble:
                 report.longrepr = trouble
         if scorer is not None:
-            scorer.failed = report.failed
+            scorer.failed |= report.failed  # a test whose subtest failed may pass itself
     elif report.when == "teardown" and scorer is not None:
         setattr(report, ATTRIBUTE, scorer.notes)
 
