@@ -24,7 +24,7 @@ from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.embedded.measured import measured
-from ragstone.render.facts import Headline, RunFacts, doubts
+from ragstone.render.facts import Headline, RunFacts, doubts, judges_of
 from ragstone.render.html import build, document
 from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
@@ -438,3 +438,16 @@ def test_a_report_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
     target = api.write_report(run, tmp_path / "report.html")
     assert target.read_bytes().endswith(b"</html>\n")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(("steps", "chosen", "judges"), [
+    ({"claims": "a", "support": "b"}, "grounding", ["a", "b"]),
+    ({"support": "b"}, "grounding", ["embedded", "b"]),
+    ({"nuggetize": "c"}, "grounding", ["embedded"]),
+    ({"support": "b"}, "refmatch", []),
+    ({"support": "b"}, "one that is not installed", ["b"]),
+])  # fmt: skip
+def test_only_judges_that_a_run_uses_are_named(steps: dict[str, str], chosen: str, judges: list[str]) -> None:
+    """Not the default judge if each step has another, nor that of a step that no metric has."""
+    routes = {step: {"judges": [name]} for step, name in steps.items()}
+    assert judges_of({"default": {"judges": ["embedded"]}, "steps": routes, "chosen": [chosen]}) == judges

@@ -253,27 +253,25 @@ def handle(record: str, position: int) -> str:
 
 
 def judges_of(spec: Mapping[str, Any]) -> list[str]:
-    """Return the names of all judges of a run without duplicates; empty if no metric calls a judge."""
-    if _asked(spec) == set():
-        return []
-    routes = [spec["default"], *spec["steps"].values()]
-    return list(dict.fromkeys(name for route in routes for name in route["judges"]))
+    """Return the names of all judges that a run uses without duplicates; empty if no metric calls a judge."""
+    return list(dict.fromkeys(name for _, route in _routes(spec) for name in route["judges"]))
 
 
 def judged_by(spec: Mapping[str, Any]) -> list[str]:
     """Return the judges by name, with the steps that have their own judge and the aggregation of each panel."""
-    steps, found = spec["steps"], _asked(spec)
-    if found == set():
-        return []
-    asked = set(steps) if found is None else found
     alike: dict[str, list[str]] = {}
-    for step, route in steps.items():
-        if step in asked or not asked:
-            alike.setdefault(_route(route), []).append(step)
-    parts = [f"{', '.join(own)}: {route}" for route, own in alike.items()]
-    if asked - set(steps) or not steps:
-        parts.insert(0, _route(spec["default"]))
-    return parts
+    for step, route in _routes(spec):
+        alike.setdefault(f": {_route(route)}" if step else _route(route), []).append(step)
+    return [", ".join(steps) + route for route, steps in alike.items()]
+
+
+def _routes(spec: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the judges of the steps that a run uses; the default ones, without a step, only if a step has no other."""
+    steps, asked = spec["steps"], _asked(spec)
+    if asked == set():
+        return []
+    own = [(step, route) for step, route in steps.items() if asked is None or step in asked]
+    return own if own and (asked is None or asked <= set(steps)) else [("", spec["default"]), *own]
 
 
 def _asked(spec: Mapping[str, Any]) -> set[str] | None:
