@@ -226,6 +226,9 @@ def test_labels_of_several_systems_fit_in_one_file(runs: Runs, tmp_path: Path) -
     labels = write(tmp_path / "labels.jsonl", rows)
     found = runs.agree(first, second, gold=labels)
     assert (found.joined, found.refused) == (4, ())
+    unsure = [{**row, "unit": "q0/bank/1", "label": None} for row in rows[:2]]
+    found = runs.agree(first, second, gold=write(tmp_path / "unsure.jsonl", [*rows, *unsure]))
+    assert [(one.problem, one.count) for one in found.refused] == [("cannot_tell", 2)], "whichever run it is about"
     assert runs.agree(second, gold=labels)["nugget_recall"].items.matrix.gold == (4, 0, 0)
 
 

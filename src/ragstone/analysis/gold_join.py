@@ -271,15 +271,15 @@ def _sorted(
         homes = {name: row.unit for name, one in tasked.items() if row.unit in one.verdicts}
         if not homes and row.unit == f"{result['id']}/response/1":
             homes = {name: "" for name, one in tasked.items() if one.unit in (*PARTS, "passage")}
-        if not homes:
+        if row.label is None:  # before what depends on the run: a label may be about another system
+            gathered.refuse("cannot_tell", row)
+        elif not homes:
             known = row.unit in texts or not (tasked or row.task == NO_TASK)
             gathered.refuse("wrong_task" if known else "unknown_unit", row)
         elif row.hash and row.hash != text_hash(texts.get(row.unit, result["response"] or "")):
             gathered.refuse("changed_text", row)
         elif row.response and row.response != text_hash(result["response"] or ""):
             gathered.refuse("other_response", row)
-        elif row.label is None:
-            gathered.refuse("cannot_tell", row)
         else:
             for name, unit in homes.items():
                 found[name][unit].append(row)
