@@ -75,7 +75,7 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     browser: Chromium, serious: Serious, tmp_path: Path
 ) -> None:
     """Every record, unit, reason, quote, annotator and refused label is a payload; the page asks for nothing."""
-    source = [{**row(n, text), "run_id": f"{ALL} {n % 4}"} for n, text in enumerate(PAYLOADS)]
+    source = [{**row(n, text), "run_id": f"{ALL} {n % 4}", "team": f"{ALL} {n % 2}"} for n, text in enumerate(PAYLOADS)]
     run = evaluate(source, ["grounding"], ScriptedJudge(answer), store=tmp_path / "s.db", name=ALL)
     labels = []
     for result in run.results():
@@ -87,7 +87,9 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
                 for label, who in (("yes", ALL), ("no", "Ann"), ("yes", "B"))
             ]
     labels.append({**labels[0], "label": ALL, "annotator": "C"})
-    found = agree(run, write(tmp_path / "labels.jsonl", labels), out=tmp_path / "agree.html", disagreements=2)
+    del labels[-2]
+    gold = write(tmp_path / "labels.jsonl", labels)
+    found = agree(run, gold, by="meta.team", out=tmp_path / "agree.html", disagreements=2)
     assert len(found.disagreements) == 2
     browser.offline()
     for width, look in ((1280, "light"), (400, "dark")):
@@ -104,6 +106,8 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert browser.evaluate("document.querySelector('h1').textContent") == seen(run.name)
     assert "tau_ap-b" in browser.text("section:has(#figures0)")
     assert len(browser.all("section:has(#figures0) tbody tr")) == 4
+    assert len(browser.all("section:has(#figures1) tbody tr")) == 2, "the groups"
+    assert "grounding: 1\u00a0claim left out (tied between annotators)." in browser.all("p.note")
     assert "label not on the scale (no, yes)" in browser.text("section:has(#refused)")
     assert browser.all("section:has(#refused) ~ section:has(#numbers) .matrix"), (
         "labels that are not used stand before the numbers"

@@ -124,7 +124,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
     came = ragstone("agree", "out", path, "--by", "meta.team", columns=width)
     assert (came.code, came.err) == (0, "")
     for part in (
-        "unjudged no yes", "By meta.team", "grounding blue",
+        "unjudged no yes", "grounding by meta.team 2 groups", "blue",
         "Systems by grounding 2 systems", "rank correlation needs at least 3",
         "left out (scored with settings other than the run's)",
         "Replies parsed in full one support short_cot keyed 0 of 1",

@@ -6,7 +6,7 @@ Interval bounds beyond 0 or 1 are drawn and printed as 0 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, to_builtins
@@ -183,7 +183,36 @@ def _how(one: CorrectedDict) -> str:
     return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"
 
 
-# ---- systems and repeats
+def limits_said(found: Agreement) -> Iterator[str]:
+    """Yield sentences on the units and records that the numbers of each metric leave out, and the notes."""
+    said: dict[str, list[str]] = {}
+    for one in found.metrics:
+        for line in _left_out(one):
+            said.setdefault(line, []).append(one.metric)
+    yield from (f"{', '.join(names)}: {line}." for line, names in said.items())
+    yield from (f"{note[:1].upper()}{note[1:]}." for note in found.notes)
+
+
+def _left_out(one: MetricAgreement) -> Iterator[str]:
+    kinds = {
+        "tied between annotators": one.ties,
+        "chosen worst-first": one.worst if any(mean.labelled for mean in one.means) else 0,
+        "labelled trivial": sum(one.trivial.values()),
+        "without a verdict": one.unjudged,
+    }
+    found = {what: count for what, count in kinds.items() if count}
+    if found:
+        why = ", ".join(f"{number(count)} {what}" if len(found) > 1 else what for what, count in found.items())
+        yield f"{plural(sum(found.values()), one.unit)} left out ({why})"
+    if one.labelled_in_part:
+        has, which = ("has", "so it is") if one.labelled_in_part == 1 else ("have", "so they are")
+        part = plural(one.labelled_in_part, "record")
+        yield f"{part} {has} {one.unit}s without a usable label, {which} left out of the corrected mean"
+    if one.unlike:
+        yield f"{plural(one.unlike, 'record')} left out (scored with settings other than the run's)"
+
+
+# ---- systems, repeats and groups
 
 
 class FiguresTable(Struct, frozen=True):
@@ -196,10 +225,25 @@ class FiguresTable(Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-def systems_and_repeats(found: Agreement) -> list[FiguresTable]:
-    """Return the system rankings of all metrics, then their repeats."""
+def figures_of(found: Agreement) -> list[FiguresTable]:
+    """Return the system rankings of all metrics, then their repeats, then their groups."""
     tables = [_systems(one, flat(found.labelled_by)) for one in found.metrics if one.systems]
-    return tables + [_repeats(one) for one in found.metrics if one.repeats]
+    tables += [_repeats(one) for one in found.metrics if one.repeats]
+    return tables + [_groups(one, flat(found.by)) for one in found.metrics if one.groups]
+
+
+def _groups(one: MetricAgreement, by: str) -> FiguresTable:
+    return FiguresTable(
+        f"{one.metric} by {by}",
+        plural(len(one.groups), "group"),
+        (),
+        (by, f"{one.unit}s", "accuracy", "kappa", "95% CI"),
+        tuple(
+            (flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
+             kappa_said(group.items.kappa, None), ends_said(group.items.interval))
+            for group in one.groups
+        ),
+    )  # fmt: skip
 
 
 def _systems(one: MetricAgreement, people: str) -> FiguresTable:

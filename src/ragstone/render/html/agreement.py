@@ -16,7 +16,7 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.render.agreement import agreement_of, kappa_said, systems_and_repeats, wholes_said
+from ragstone.render.agreement import agreement_of, figures_of, kappa_said, limits_said, wholes_said
 from ragstone.render.html.document import page
 from ragstone.render.text import clean, coefficient, plural, shorten
 from ragstone.render.wording import in_words, place
@@ -39,7 +39,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
         "joined": found.joined,
         "agreement": agreement_of(attached(found), raw),
         "people": found.labelled_by,
-        "figures": [asdict(one) for one in systems_and_repeats(found)],
+        "figures": [asdict(one) for one in figures_of(found)],
         "wholes": [
             f"{one.metric}, {wholes_said(one)}: kappa {kappa_said(one.wholes.kappa, one.wholes.interval)} on "
             f"{plural(one.wholes.matrix.n, one.whole)}"
@@ -55,7 +55,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
             {"said": one.said, "count": one.count, "first": [_label(row.as_json()) for row in one.first]}
             for one in found.refused
         ],
-        "notes": list(found.notes),
+        "notes": [*limits_said(found)],
     }
     return page("agree", f"Judge and {found.labelled_by}: {found.name}", told, ())
 

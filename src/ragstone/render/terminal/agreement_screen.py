@@ -18,8 +18,9 @@ from ragstone.render.agreement import (
     FiguresTable,
     agreement_said,
     ends_said,
+    figures_of,
     kappa_said,
-    systems_and_repeats,
+    limits_said,
     wholes_said,
 )
 from ragstone.render.facts import handle, show_command
@@ -49,8 +50,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
         _not_joined(found, look),
         Group(_table(found), *(Prose(line, "quiet") for line in _limits(found))),
         *(_matrix(one, flat(found.labelled_by)) for one in found.metrics),
-        *(_figures(one) for one in systems_and_repeats(found)),
-        _groups(found),
+        *(_figures(one) for one in figures_of(found)),
         _annotators(found),
         _disagreements(found, run, look),
         _parsed(found),
@@ -128,32 +128,10 @@ def _limits(found: Agreement) -> Iterator[str]:
                 said.setdefault(f"corrected by Rogan-Gladen; means are shares of {what} that pass", []).append(
                     mean.score
                 )
-        for line in _left_out(one):
-            said.setdefault(line, []).append(one.metric)
     yield "guess: the accuracy of always giving the most frequent gold label."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
-    for note in found.notes:
-        yield f"{note[:1].upper()}{note[1:]}."
-
-
-def _left_out(one: MetricAgreement) -> Iterator[str]:
-    kinds = {
-        "tied between annotators": one.ties,
-        "chosen worst-first": one.worst if any(mean.labelled for mean in one.means) else 0,
-        "labelled trivial": sum(one.trivial.values()),
-        "without a verdict": one.unjudged,
-    }
-    found = {what: count for what, count in kinds.items() if count}
-    if found:
-        why = ", ".join(f"{number(count)} {what}" if len(found) > 1 else what for what, count in found.items())
-        yield f"{plural(sum(found.values()), one.unit)} left out ({why})"
-    if one.labelled_in_part:
-        has, which = ("has", "so it is") if one.labelled_in_part == 1 else ("have", "so they are")
-        part = plural(one.labelled_in_part, "record")
-        yield f"{part} {has} {one.unit}s without a usable label, {which} left out of the corrected mean"
-    if one.unlike:
-        yield f"{plural(one.unlike, 'record')} left out (scored with settings other than the run's)"
+    yield from limits_said(found)
 
 
 # ---- one metric
@@ -205,23 +183,6 @@ def _figures(one: FiguresTable) -> RenderableType:
     said = (Prose(line, "quiet") for line in one.lines)
     drawn = [indented(Fitted(columns))] if columns else []
     return section(one.title, *(indented(line) for line in said), *drawn, note=f"{one.note}{cut}")
-
-
-def _groups(found: Agreement) -> RenderableType | None:
-    rows = [
-        (one.metric, flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-         figure(group.items.kappa), ends_said(group.items.interval))
-        for one in found.metrics for group in one.groups
-    ]  # fmt: skip
-    if not rows:
-        return None
-    note = f"{number(len(rows) - GROUPS)} more in --json" if len(rows) > GROUPS else ""
-    titles = ("", "", "units", "accuracy", "kappa", "95% CI")
-    columns = [
-        Column(title, [row[at] for row in rows[:GROUPS]], right=at > 1, least=8 if at == 1 else 0)
-        for at, title in enumerate(titles)
-    ]
-    return section(f"By {flat(found.by)}", indented(Fitted(columns)), note=note)
 
 
 # ---- people
