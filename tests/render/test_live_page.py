@@ -139,8 +139,8 @@ def test_labels_come_from_its_own_pages_alone(live: Live) -> None:
         assert said in content.decode()
     assert record["labels"] == json.loads(ask(live, "/run/1/data/record-1")[2])["labels"] == []
     assert ask(live, "/run/1/label/data/", "PUT", headers=own, body=good)[0] == 404
-    for hashed, shown in (("", 1), ("00", 0)):
-        line = json.dumps({**row, "hash": hashed}).encode()
+    for about, shown in (({"response": "00"}, 0), ({}, 1), ({"hash": "00"}, 0)):
+        line = json.dumps({**row, **about}).encode()
         assert ask(live, place, "PUT", headers=own, body=line)[0] == 200
         assert len(json.loads(ask(live, "/run/1/data/record-1")[2])["labels"]) == shown
     assert json.loads(ask(live, place)[2])["annotator"] == "Ann B"

@@ -113,8 +113,9 @@ class Desk:
         ]
 
     def of_record(self, run: Run, result: Result) -> list[dict[str, Any]]:
-        """Return all labels of a record's units whose text has not changed: unit, task, label and annotator."""
+        """Return all labels of a record's units for its texts and its response: unit, task, label and annotator."""
         texts = {unit["id"]: text_hash(unit_text(result, unit)) for unit in result.get("units", ())}
+        about = ("", text_hash(result.get("response") or ""))
         rows = (row for file in _files(run) for row in self._rows(file) if row.record == result["id"])
         return [
             {
@@ -124,7 +125,7 @@ class Desk:
                 "annotator": row.annotator,
             }
             for row in rows
-            if row.unit in texts and row.hash in ("", texts[row.unit])
+            if row.unit in texts and row.hash in ("", texts[row.unit]) and row.response in about
         ]
 
     def _rows(self, file: Path) -> list[LabelRow]:
