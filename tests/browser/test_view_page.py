@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from chromium import Chromium
@@ -12,7 +13,7 @@ from page_material import Serious, Shown
 
 from live_run import listening
 from ragstone.metrics.methods import METHODS
-from ragstone.render.html.live import Live
+from ragstone.render.html.live import OPEN, Live
 from ragstone.render.wording import kind_of
 from ragstone.store.database import Store
 
@@ -133,6 +134,12 @@ def test_records_are_filtered_by_verdict_metric_and_panel(browser: Chromium, fif
     browser.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")
     within = {row["position"] for row in results if any("blanket" in one["text"].lower() for one in row["contexts"])}
     assert {int(place) for place in browser.all(".lines tbody tr", "dataset.record")} == within
+    browser.open(f"{fifty}run/1/")
+    for run in range(2, 3 + OPEN):
+        urlopen(f"{fifty}run/{run}/").close()
+    browser.evaluate("location.hash = 'q=blanket'")
+    browser.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")
+    assert "reading" not in browser.text(".shown"), "although the server has let go of the run"
 
 
 def test_labels_are_made_and_shown(browser: Chromium, fifty: str, shown: Shown) -> None:

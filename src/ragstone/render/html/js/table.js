@@ -141,12 +141,20 @@ async function readLines(lines) {
 async function askServer(then) {
   const { q } = now;
   if (table.found.q === q && table.found.read >= table.whole.read) return;
-  const { found, read } = await fetched(`search-${encodeURIComponent(q)}`).catch((error) => {
+  let told;
+  try {
+    told = await fetched(`search-${encodeURIComponent(q)}`);
+    if (!told.read && table.whole.read) {
+      // Other runs were opened since, so the server has let go of this one's texts.
+      for (let number = 0; number < table.read; number++) await fetched(`more-${number}`);
+      told = await fetched(`search-${encodeURIComponent(q)}`);
+    }
+  } catch (error) {
     table.found = { q, read: -1, places: new Set() };
     throw error;
-  });
+  }
   if (q !== now.q) return;
-  table.found = { q, read, places: new Set(found) };
+  table.found = { q, read: told.read, places: new Set(told.found) };
   then();
 }
 
