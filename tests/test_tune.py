@@ -267,7 +267,11 @@ def test_a_judge_of_a_program_and_a_panel_are_combinations_too(judged: FakeServe
     alone.ask(alone.combinations[0])
     with pytest.raises(ConfigError, match="'own' is an object of this program"):
         alone.write(alone.result())
-    made = tuner("labels.jsonl", "records.jsonl", ["[good,bad]"], styles=["legacy"], options=RunOptions())
-    made.ask(made.combinations[0])
-    settings = made.settings(made.result())
-    assert settings == {("steps",): {"assign": ["good", "bad"]}, ("prompts",): {"assign": "legacy"}}
+    plain = {("steps",): {"assign": ["good", "bad"]}, ("prompts",): {"assign": "legacy"}}
+    for options, more in ((RunOptions(), {}), (RunOptions(aggregate="min"), {("panel",): {"aggregate": "min"}})):
+        made = tuner("labels.jsonl", "records.jsonl", ["[good,bad]"], styles=["legacy"], options=options)
+        made.ask(made.combinations[0])
+        assert made.settings(made.result()) == {**plain, **more}, "with what combined the verdicts that were compared"
+    made = tuner("labels.jsonl", "records.jsonl", ["embedded>good"], options=RunOptions(cascade_error=0.2))
+    chosen = replace(found, tried=(replace(found.winner, combination=made.combinations[0]),))
+    assert made.settings(chosen) == {("steps",): {"assign": "embedded>good"}, ("cascade",): {"error": 0.2}}

@@ -33,11 +33,14 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         assert "4 combinations left out" in came.flat
         assert "does not support format 'yaml'" in came.flat
     assert judged.count == 8 * 4
-    (words,) = pasted(ragstone(*TUNE, *STYLES).out)
+    options = ["--set", "nugget_recall.threshold=0.7", "--structured", "off", "--on-error", "skip"]
+    (words,) = pasted(ragstone(*TUNE, *STYLES, *options).out)
     assert words[-1] == "--write"
     written = ragstone(*words)
     assert 'Added to ragstone.toml [judges.good.prompts] assign = "short_cot"' in written.flat
-    assert pasted(written.out) == [["run", "records.jsonl", "-m", "nugget_recall"]]
+    (following,) = pasted(written.out)
+    assert following[:4] == ["run", "records.jsonl", "-m", "nugget_recall"]
+    assert sorted(following[4:]) == sorted(options), "the run is what was measured"
     other = ragstone(*TUNE, "-j", "bad", "--styles", "short_cot", "--write", "-q")
     assert (other.code, other.flat.startswith("bad with short_cot, kappa ")) == (2, True)
     assert other.err.startswith('error: ragstone.toml sets steps.assign to "good", not "bad"')

@@ -199,8 +199,15 @@ class Tuner(Struct):
         if len(names) > 1 or not (prompts or fit):
             parsed = Step.parse(winner.judge, "judge")
             named = winner.judge if parsed.cascade or len(names) == 1 else list(parsed.judges)
-            found_settings: Settings = {("steps",): {self.step: named}}
-            return {**found_settings, ("prompts",): prompts} if prompts else found_settings
+            found_settings: Settings = {("steps",): {self.step: named}, ("prompts",): prompts}
+            if parsed.cascade:
+                found_settings["cascade",] = {"error": self.options.cascade_error}
+            elif len(names) > 1:
+                found_settings["panel",] = {"aggregate": self.options.aggregate}
+            return {
+                place: given for place, table in found_settings.items()
+                if (given := {key: value for key, value in table.items() if value is not None})
+            }  # fmt: skip
         name, spec = winner.judge, names[winner.judge]
         table: dict[str, Any] = {}
         if name not in file_settings(self.options)[0].get("judges", {}):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 
 Names = list[str] | None
+NOT_OF_A_RUN = (
+    "judge", "prompts", "aggregate", "cascade_error", "max_cost", "max_calls", "max_tokens", "refresh", "offline",
+)  # fmt: skip
+"""Options that a run with the written winner does not repeat: they are in the file, or about the tuning alone."""
 
 
 @command(
@@ -76,8 +80,8 @@ def tune(
         refused = error
     told = {"file": str(written[0]), "added": written[1]} if written else None
     if written:
-        again = RunOptions(**{name: getattr(options, name) for name in ("nuggets", "fields", "store", "config")})
-        command = ["run", file, "-m", found.metric, *again.words()]
+        others = [word for step, judge in made.others.items() for word in ("-j", f"{step}={judge}")]
+        command = ["run", file, "-m", found.metric, *others, *options.words(without=NOT_OF_A_RUN)]
     else:
         own = _typed(styles, formats, metric, seed, threshold=threshold)
         command = ["tune", labels, file, *options.words(), *own, *(["--write"] if found.winner.read else [])]
