@@ -326,6 +326,23 @@ def test_a_mean_is_corrected_by_records_that_are_labelled_in_full(compare: Any) 
     assert sum(map(sum, kept["counts"])) == kept["units"] == 84
 
 
+def test_records_with_ties_are_in_the_mean(compare: Any) -> None:
+    """Records on which people differ are no random ones; a tied claim counts as between its labels."""
+    results, gold = many(60, 40)
+    ben = [
+        replace(row, annotator="ben", label="yes" if row.unit.endswith("1") and n % 4 else row.label)
+        for n, row in enumerate(gold)
+    ]
+    both = [*(replace(row, annotator="ana") for row in gold), *ben]
+    ties = sum(one.label != other.label for one, other in zip(gold, ben, strict=True))
+    found = compare(results, both)["grounding"]
+    (mean,) = found.means
+    assert (found.ties, found.labelled_in_part, mean.labelled) == (ties, 0, 40)
+    assert mean.people == pytest.approx(sum(row.label == "yes" for row in both) / len(both))
+    (mean,) = compare(results, both, correction="rogan_gladen")["grounding"].means
+    assert mean.labelled == 40 - ties, "it counts labels"
+
+
 def test_few_labels_stand_for_themselves(compare: Any) -> None:
     """Student's interval of people's values; with one record or without any spread there is none."""
     (mean,) = compare(*many(60, 9))["grounding"].means

@@ -1,7 +1,8 @@
 """Correct a metric's mean for the judge's errors, using records that people labelled completely.
 
-Only records from a random draw are used. With fewer than ``FEWEST`` of them, the result is the mean of the labels with
-its own interval. If no interval can be computed, ``withheld`` says why.
+Only records from a random draw are used, including those on which people differ: the others are not a random sample.
+With fewer than ``FEWEST`` of them, the result is the mean of the labels with its own interval. If no interval can be
+computed, ``withheld`` says why.
 """
 
 from __future__ import annotations
@@ -66,7 +67,11 @@ def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]
 
 
 def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
-    values, others, settled = joined.values[score], joined.others[score], joined.settled[score]
+    values, settled = joined.values[score], joined.settled[score]
+    others: Sequence[float] = joined.others[score]
+    if method == "rogan_gladen":  # it counts labels, and a tie is none
+        others = [*others, *(one.judge for one in values if one.tied)]
+        values = [one for one in values if not one.tied]
     judged = [*(one.judge for one in values), *others]
     if not judged:
         return CorrectedMean(score, None, 0, 0, withheld="no record has a value")
@@ -82,7 +87,7 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
         return CorrectedMean(**found, withheld=_too_few(len(values), joined))
     corrects = len(values) >= FEWEST and len(others) > 0
     if method == "rogan_gladen" and corrects:
-        return _by_error_rates(found, joined, values, whole)
+        return _by_error_rates(found, joined, values, others, whole)
     if not (half := student_half([one.people for one in values])):
         return CorrectedMean(**found, withheld="people's values are all the same, so no interval can be computed")
     if not corrects:
@@ -125,13 +130,12 @@ def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> C
 
 
 def _by_error_rates(
-    found: dict[str, Any], joined: Joined, values: Sequence[RecordValues], whole: _Whole
+    found: dict[str, Any], joined: Joined, values: Sequence[RecordValues], others: Sequence[float], whole: _Whole
 ) -> CorrectedMean:
     """Return the share that passes, corrected by the judge's error rates on labelled data.
 
     The share is of records if each value is 0 or 1, else of units, for a metric with one score and a two-label scale.
     """
-    others = joined.others[found["score"]]
     if {0.0, 1.0} >= {*others, *(number for one in values for number in (one.people, one.judge))}:
         rates = [_rates([(one.people > 0, one.judge > 0)]) for one in values]
         rest = [(int(value), 1) for value in others]

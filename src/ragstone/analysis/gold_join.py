@@ -7,7 +7,7 @@ match is refused, counted and listed; it is never mapped to another unit or labe
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
@@ -109,11 +109,15 @@ class LabelledUnit(Struct, frozen=True):
 
 
 class RecordValues(Struct, frozen=True):
-    """A record's value of a score, by people and by the judge."""
+    """A record's value of a score, by people and by the judge.
+
+    With ``tied`` labels, people's value is midway between those by the lowest and by the highest of the tied labels.
+    """
 
     record: str
     people: float
     judge: float
+    tied: bool = False
 
 
 class Joined(Struct):
@@ -252,10 +256,38 @@ def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
 
 
 class _Said(Struct):
-    """People's labels of a record's context sentences, by mark, and the scores computed from them."""
+    """People's labels of a record's context sentences, by mark, and the scores computed from them.
 
-    marks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    The marks are those by the lowest and by the highest of tied labels.
+    """
+
+    marks: tuple[dict[str, tuple[str, ...]], ...] = field(default_factory=lambda: ({}, {}))
     scores: set[str] = field(default_factory=set)
+
+
+class _People(Struct, frozen=True):
+    """People's labels of a record from random draws, by unit, and of the whole response, with one side of each tie."""
+
+    units: dict[str, str]
+    whole: str | None
+
+    @classmethod
+    def of(cls, units: Sequence[LabelledUnit], wholes: Sequence[LabelledUnit], scale: Scale, side: int) -> _People:
+        """Return the labels with the lowest (``side`` 0) or the highest (-1) of tied ones."""
+        labels, whole = (
+            {unit.unit: ends[side] for unit in every if unit.random and (ends := _ends(unit, scale))}
+            for every in (units, [unit for unit in wholes if unit.votes])
+        )
+        return cls(labels, next(iter(whole.values()), None))
+
+
+def _ends(unit: LabelledUnit, scale: Scale) -> list[str]:
+    """Return people's majority, or the tied labels, lowest first; empty if one of these is not on the scale."""
+    if unit.gold is not None:
+        return [unit.gold]
+    counts = Counter(unit.votes.values())
+    tied = {label for label, count in counts.items() if count == max(counts.values())}
+    return [label for label in scale.labels if label in tied] if tied <= {*scale.labels} else []
 
 
 def _sorted(
@@ -290,7 +322,7 @@ def _take(
     gathered: Gathered, joined: Joined, one: JudgedUnits, labels: _Labels, said: _Said, group: str | None
 ) -> None:
     """Add one result of a metric, with people's labels if there are any."""
-    people: dict[str, float] = {}
+    people: dict[str, tuple[float, float]] = {}
     gold: dict[str, str] = {}
     if labels:
         again = replay(joined.metric, one.result, one.by_judge(), one.traced())
@@ -308,14 +340,15 @@ def _take(
             joined.wholes += wholes
             _add_block(joined, one, scale, gathered.topics.get(one.result["topic"], ()), group)
             gold = {unit.unit: unit.gold for unit in units if unit.random and unit.gold is not None}
-            whole = next((unit.gold for unit in wholes if unit.random and unit.votes), None)
             if units and not one.mark:
                 joined.stand |= one.standing()
-            people = _by_people(joined, one, again, gold, whole, said)
+            sides = [_People.of(units, wholes, scale, side) for side in (0, -1)]
+            people = _by_people(joined, one, again, sides, said)
             joined.stand |= people.keys()
     for name, score in one.scores.items():
         if score["value"] is not None and name in people:
-            joined.values[name].append(RecordValues(one.result["id"], people[name], score["value"]))
+            low, high = people[name]
+            joined.values[name].append(RecordValues(one.result["id"], (low + high) / 2, score["value"], low != high))
         elif score["value"] is not None:
             (joined.others if one.verdicts else joined.settled)[name].append(score["value"])
             if not one.verdicts and one.result["id"] in gathered.places:
@@ -408,37 +441,47 @@ def _whole(
 
 
 def _by_people(
-    joined: Joined, one: JudgedUnits, again: Replayed, gold: Mapping[str, str], whole: str | None, said: _Said
-) -> dict[str, float]:
-    """Return the record's scores by people's labels; none unless all units are labelled and a replay gives its scores.
+    joined: Joined, one: JudgedUnits, again: Replayed, sides: Sequence[_People], said: _Said
+) -> dict[str, tuple[float, float]]:
+    """Return the record's scores by people's labels, on both sides of ties.
 
-    A label of a trace's whole response gives one of its scores; labels of context sentences give others.
+    Empty unless all units are labelled and a replay gives the result's scores. A label of a trace's whole response
+    gives one of its scores; labels of context sentences give others.
     """
-    if any(unit not in gold for unit in one.verdicts) if gold else whole is None:
-        joined.part += bool(gold)
+    labelled = sides[0].units
+    if any(unit not in labelled for unit in one.verdicts) if labelled else sides[0].whole is None:
+        joined.part += bool(labelled)
         return {}
-    if one.mark:
-        said.marks[one.mark] = tuple(unit.rpartition("/")[2] for unit, label in gold.items() if label == "yes")
-    best = again.scale.labels[-1] if again.scale else ""
-    traced = Traced(
-        said.marks.get("relevant"), said.marks.get("utilized"), (), (), overall=whole == best if whole else None
-    )
-
-    def judging(unit: Unit, scale: Scale) -> Verdict:
-        label = gold.get(unit.id)
-        if label in (None, TRIVIAL):
-            return Verdict(unit, label, None, "people")
-        return Verdict(unit, label, scale.value(label), "people", raw=scale.raw(label))
-
-    found = replay(joined.metric, one.result, judging, traced).scores
-    people = {
-        score.metric: score.value for score in found if score.value is not None and score.metric not in said.scores
-    }
+    for side, marks in zip(sides, said.marks, strict=True):
+        if one.mark:
+            marks[one.mark] = tuple(unit.rpartition("/")[2] for unit, label in side.units.items() if label == "yes")
+    first, last = zip(sides, said.marks, strict=True)
+    low = _replayed(joined, one, again, *first)
+    high = low if first == last else _replayed(joined, one, again, *last)
+    people = {name: (low[name], high[name]) for name in low if name in high and name not in said.scores}
     if not again.exact or any(_differ(score, one) for score in again.scores if score.metric in people):
         joined.unlike += 1
         return {}
     said.scores |= people.keys()
     return people
+
+
+def _replayed(
+    joined: Joined, one: JudgedUnits, again: Replayed, people: _People, marks: Mapping[str, tuple[str, ...]]
+) -> dict[str, float]:
+    """Return the values of a metric's scores if people's labels were the judge's."""
+    best = again.scale.labels[-1] if again.scale else ""
+    overall = people.whole == best if people.whole else None
+    traced = Traced(marks.get("relevant"), marks.get("utilized"), (), (), overall=overall)
+
+    def judging(unit: Unit, scale: Scale) -> Verdict:
+        label = people.units.get(unit.id)
+        if label in (None, TRIVIAL):
+            return Verdict(unit, label, None, "people")
+        return Verdict(unit, label, scale.value(label), "people", raw=scale.raw(label))
+
+    found = replay(joined.metric, one.result, judging, traced).scores
+    return {score.metric: score.value for score in found if score.value is not None}
 
 
 def _differ(again: Score, one: JudgedUnits) -> bool:
