@@ -528,7 +528,10 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
-    assert left_out["grounding"] == "about 2 calls per record (more than 1); to include it, add -m grounding"
+    assert (
+        left_out["grounding"]
+        == "about 2 calls per record; auto runs metrics with up to 1; to include it, add -m grounding"
+    )
     assert names(metrics=["grounding"])[0] == ["grounding"]
 
 

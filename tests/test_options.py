@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import typer
 from msgspec.structs import asdict, replace
 from typer.testing import CliRunner
 
+import ragstone
 from ragstone.api.keywords import takes
 from ragstone.cli.options import File, with_options
 from ragstone.config import completed, file_settings
@@ -52,6 +54,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("RAGSTONE_STORE", "RAGSTONE_CONFIG", "TOY_PATIENCE"):
         monkeypatch.delenv(name, raising=False)
+
+
+def test_the_options_are_explained_without_the_command_line() -> None:
+    """``help(evaluate)`` names keywords, exceptions and callbacks, not flags and exit codes."""
+    told = (ragstone.evaluate.__doc__ or "").partition("Options:")[2]
+    assert not re.search(r"(?<![\w-])--?[a-z]|[Ee]xits|Repeatable", told.replace("ragstone merge", "")), told
+    assert "max_cost: Stop before the cost exceeds this; raises BudgetReached." in told
+    assert "cases: With `out`: also write one file per record." in told
+    assert {line.split(":")[0].strip() for line in told.splitlines() if line} == set(RunOptions.__struct_fields__)
 
 
 def test_a_new_field_is_an_option_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,8 +224,8 @@ class ByPosition(Struct, frozen=True):
 
     # fmt: off
     metrics: Sequence[str] | str | None = option(
-        "--metrics", "-m", metavar="NAMES", help="Metrics or suites, e.g. grounding,triad, or your own as MODULE:CLASS",
-        commands="run estimate validate", setting="run.metrics", default="auto",
+        "--metrics", "--metric", "-m", metavar="NAMES", commands="run estimate validate", default="auto",
+        help="Metrics or suites, e.g. grounding,triad, or your own as MODULE:CLASS", setting="run.metrics",
         note="Metrics and suites (see: ragstone metrics). auto: every metric whose required fields "
         "are present and that takes about 2 calls per record or fewer.",
     )
@@ -245,9 +245,9 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     ``judge`` is a name for all steps, ``STEP=NAME`` for one step, or a list of these. Instead of a name, ``[A,B]`` is a
     panel and ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
     ``parameters`` maps a metric to changed parameters, ``fields`` a canonical field to a path. ``only_failed`` is an
-    earlier run, by number or name, or True for the input's last run. ``progress`` turns the progress display on or off;
-    None shows it in a terminal or notebook, but not under pytest or CI. ``on_start`` receives the progress before the
-    first call, ``on_result`` each line of results.jsonl. The help texts of the fields describe the other options.
+    earlier run, by number or name, or True for the input's last run. ``progress``: None shows it in a terminal or
+    notebook, but not under pytest or CI. ``on_start`` receives the progress before the first call, ``on_result`` each
+    line of results.jsonl. The help texts of the fields describe the other options.
     """
 
     # fmt: off
@@ -321,8 +321,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note="Value of a score when there is nothing to judge, e.g. a response without claims.",
     )
     concurrency: int | None = option(
-        "--concurrency", metavar="N", help="Max concurrent calls per judge [default: 64; 4 for a small local server]",
-        least=1,
+        "--concurrency", metavar="N", least=1,
+        help="Max concurrent calls per judge [default: 64; 4 for llamacpp, lmstudio and ollama]",
     )
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the cost exceeds this; exits 4.",
@@ -330,9 +330,9 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note="Max dollars per run. The run stops before it costs more; run the same command again to resume it.",
     )
     max_calls: int | None = option(
-        "--max-calls", metavar="N", help="Stop before sending more calls than this; exits 4.",
+        "--max-calls", metavar="N", help="Stop before more calls than this are answered; exits 4.",
         setting="run.max_calls", example=10000, least=0,
-        note="Max calls to endpoints per run.",
+        note="Max answered calls per run.",
     )
     max_tokens: int | None = option(
         "--max-tokens", metavar="N", help="Stop before using more tokens than this (in + out); exits 4.",
@@ -371,7 +371,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     shard: str | None = option(
         "--shard", metavar="I/N", commands="run",
-        help="Evaluate shard I of N (I starts at 1); needs -o DIR. Then run: ragstone merge DIR",
+        help="Evaluate shard I of N (I starts at 1); needs -o. Then run: ragstone merge DIR",
     )
     engine: Literal["ray"] | None = option("--engine", help="Run shards as Ray tasks; needs -o.", commands="run")
     address: str | None = option("--address", metavar="ADDR", help="Ray cluster [default: local]", commands="run")
@@ -396,7 +396,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         unless=True,
     )
     name: str | None = option(
-        "--name", metavar="NAME", help="Name of the run; not a number [default: input name]", commands=f"{RUNS} assign",
+        "--name", metavar="NAME", commands=f"{RUNS} assign", help="Run name; cannot be a number [default: input name]",
     )
     generator: str | None = option(
         "--generator", metavar="MODEL", help="Model that wrote the responses. Prints a warning if it is also a judge.",
@@ -408,8 +408,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     only_failed: bool | int | str = option(
         "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
-        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. Write a "
-        "run name after =, e.g. --only-failed=nightly.",
+        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. To name "
+        "a run, use =, e.g. --only-failed=nightly.",
         parse=lambda text: text or True,
     )
     refresh: bool = option("--refresh", help="Ask again and replace stored replies.", unless=False)

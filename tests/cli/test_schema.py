@@ -126,4 +126,4 @@ def test_documents_are_listed_and_another_is_refused() -> None:
     came = ragstone("schema")
     assert all(f"{name}" in came.out and said in came.flat for name, said in DOCUMENTS.items())
     refused = ragstone("schema", "results")
-    assert (refused.code, refused.err) == (2, "error: schema 'results': no such document; did you mean 'result'?\n")
+    assert (refused.code, refused.err) == (2, "error: no schema 'results'; did you mean 'result'?\n")

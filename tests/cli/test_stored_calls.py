@@ -191,7 +191,10 @@ def test_what_cannot_be_pruned_is_usage(server: FakeServer, options: tuple[str, 
 
 
 def test_no_store_is_made_by_looking_for_one() -> None:
-    assert "no store at" in refused("cache", "info")
+    came = ragstone("cache", "info")
+    assert (came.code, came.out) == (2, "")
+    assert "no store at" in came.err
+    assert "\nhint: evaluate records first: ragstone run FILE" in came.err
     assert not Path(".ragstone").exists()
 
 

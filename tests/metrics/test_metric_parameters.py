@@ -60,13 +60,11 @@ def test_names_in_other_tools_say_whose_they_are() -> None:
 
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
-    with pytest.raises(
-        ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\? metrics: abstention, "
-    ) as error:
+    with pytest.raises(ConfigError, match=r"no metric 'groundin'; did you mean 'grounding'\?$"):
         find("groundin")
-    assert "suites: auto, abstention, all" in str(error.value)
-    with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: "):
+    with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: abstention, ") as error:
         find("zzz")
+    assert "suites: auto, abstention, all" in str(error.value)
     with pytest.raises(ConfigError, match=r"no metric 'trace.adherence'; did you mean 'trace'"):
         find("trace.adherence")
 

@@ -91,7 +91,7 @@ class Run:
 
     @property
     def called(self) -> str:
-        """How commands refer to it: its number, or the folder that it was read from."""
+        """The run as commands name it: its number, or the folder that it was read from."""
         return self._store.folder or str(self.id)
 
     @property
@@ -146,7 +146,7 @@ class Run:
         self._row = replace(self._row, summary=summary)
 
     def quotes(self) -> QuotesDict:
-        """Return counts of quotes given and found, as in summary.json; computed from all results without a summary."""
+        """Return the numbers of quotes given and found, as in summary.json; without a summary, count them."""
         kept: QuotesDict | None = (self._row.summary or {}).get("quotes")
         return quotes_of(self.results()) if kept is None else kept
 
@@ -172,7 +172,7 @@ class Run:
             yield row.document
 
     def worst(self, metric: str, count: int = 5) -> list[Result]:
-        """Return the results with the lowest values of a metric, lowest first."""
+        """Return the results with the lowest values of a metric, lowest first, even if lower is better."""
         return list(self.lowest(metric, count))
 
     def lowest(self, metric: str, count: int) -> Iterator[Result]:
@@ -236,7 +236,10 @@ class Run:
     _repr_html_ = notebook_page
 
     def score_rows(self) -> Generator[dict[str, Any], None, None]:
-        """Yield a flat row per score; ``cached`` calls were free in this run, ``shared`` ones are in an earlier row."""
+        """Yield a flat row per score.
+
+        Calls counted in ``cached`` were free in this run; those in ``shared`` are also counted in an earlier row.
+        """
         for result in self.results():
             before = [
                 call["metrics"]

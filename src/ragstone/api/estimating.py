@@ -26,7 +26,7 @@ def estimate(source: Any, options: RunOptions) -> Estimate:
     """Estimate the calls, tokens, dollars and seconds that ``evaluate`` would take with the same arguments.
 
     Needs no key and calls no judge. Stored replies are free. Counts that depend on replies are assumed, or learned from
-    earlier runs in the store. Raises InputError for what the caller can fix.
+    earlier runs in the store. Raises InputError if the input or an option is wrong.
     """
     return forecast(source, options)
 

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from ragstone.options import ByPosition, RunOptions, options_of
+from ragstone.options import ByPosition, Option, RunOptions, options_of
 
 P = ParamSpec("P")
 Options = TypeVar("Options", bound=RunOptions)
 R = TypeVar("R")
+PYTHON: Final[Mapping[str, str]] = {
+    "parameters": 'Metric parameters for this run: {"METRIC": {"NAME": value}}.',
+    "fields": 'Paths by field, e.g. {"question": "user.query"}.',
+    "only_failed": "Reuse a run's results and evaluate only what failed in it: True for the input's last run, or the "
+    "number or name of a run.",
+    "offline": "Send nothing; use stored replies only. A missing reply gives the status judge_failed.",
+}
+"""Help texts of options whose values or effects differ from those on the command line."""
+CALLBACKS: Final[Mapping[str, str]] = {
+    "progress": "Show progress [default: in a terminal or notebook, but not under pytest or CI]",
+    "on_start": "Called with the progress of the run before the first call.",
+    "on_result": "Called with each line of results.jsonl.",
+}
+"""Help texts of the options that only Python has."""
 
 
 def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R]], Callable[Concatenate[Any, P], R]]:
@@ -33,11 +48,18 @@ def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R
         own = inspect.signature(work)
         source = next(iter(own.parameters.values()))
         function.__signature__ = own.replace(parameters=[source, *_parameters(made)])
-        told = [f"    {one.name}: {one.help}" for one in options_of(made)]
+        told = [f"    {one.name}: {_in_python(one)}" for one in options_of(made)]
+        told += [f"    {name}: {text}" for name, text in CALLBACKS.items()]
         function.__doc__ = "\n".join([inspect.cleandoc(work.__doc__ or ""), "", "Options:", *told])
         return function  # type: ignore[no-any-return]
 
     return decorate
+
+
+def _in_python(one: Option) -> str:
+    """Return the help text of an option without the parts that apply only to the command line."""
+    text = one.help.removesuffix(" Repeatable.").replace("exits 4", "raises BudgetReached").replace("-o", "`out`")
+    return PYTHON.get(one.name) or re.sub(r"--(\w+)", r"`\1`", text)
 
 
 def _parameters(options: type[RunOptions]) -> Iterator[Parameter]:

@@ -61,7 +61,7 @@ def label(
         The records and units drawn, with the labels and their meanings.
 
     Raises:
-        InputError: The run has no verdicts to label, or not of that metric.
+        InputError: The run has no verdicts to label, or none for that metric.
         ConfigError: An option is out of range, or the file cannot be written.
     """
     if n < 1:

@@ -315,7 +315,8 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        return f"about {metric.calls} calls per record (more than {AUTO_CALLS}){HOW_TO_ADD.format(metric.name)}"
+        calls = f"about {metric.calls} calls per record; auto runs metrics with up to {AUTO_CALLS}"
+        return calls + HOW_TO_ADD.format(metric.name)
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
             have = "has" if present[field] == 1 else "have"

@@ -54,8 +54,8 @@ def evaluate(source: Any, options: RunOptions) -> Run:
 
     ``source`` is a path, ``-``, an iterable of dicts or Records, or a pandas, polars or datasets table. ``metrics`` and
     ``judge`` are one name or several. Every other option is a keyword, as in ``RunOptions``. It also works inside a
-    running event loop. Raises InputError for what the caller can fix, and BackendError if a judge cannot be reached;
-    completed work is kept.
+    running event loop. Raises InputError if the input or an option is wrong, and BackendError if a judge cannot be
+    reached. Completed work is kept.
     """
     with _in_python(options) as shown:
         return run(source, shown)
@@ -90,7 +90,7 @@ def score(
     judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Result:
-    """Evaluate one record and return its result; its status says if a field is missing or the record is unreadable.
+    """Evaluate one record and return its result. The ``status`` of each score says if a field was missing.
 
     ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
     """
@@ -107,7 +107,10 @@ def run(source: Any, options: RunOptions, lender: Lender | None = None) -> Run:
 
 @takes(RunOptions)
 def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
-    """Read the whole input without calling a judge; return a survey of it and the number of records for each metric."""
+    """Check an input without calling a judge; return a survey of it and how many records each metric can score.
+
+    The survey has the input's fields and problems.
+    """
     spec = resolve(options)
     asking = {
         name: metric for name, metric in metrics.catalogue().items()

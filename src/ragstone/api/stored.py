@@ -78,7 +78,7 @@ def existing_store(path: Path | str | None = None) -> Path:
     where = Path(resolve(RunOptions(store=path)).store)
     if not where.exists():
         raise ConfigError(
-            f"no store at {where}; evaluate records first (ragstone run FILE), or specify a store with --store"
+            f"no store at {where}", hint="evaluate records first: ragstone run FILE; or specify a store with --store"
         )
     return where
 

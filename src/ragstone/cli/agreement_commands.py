@@ -28,7 +28,7 @@ def agree(
     others: list[str] | None = opt(
         "--with", "RUN", "Another run by the same judge: a different system or a repeat. Repeatable."
     ),
-    metrics: list[str] | None = opt("--metric -m", "NAME", "Compare only this metric. Repeatable."),
+    metrics: list[str] | None = opt("--metrics --metric -m", "NAMES", "Compare only these metrics."),
     by: GroupBy = None,
     correction: Literal["ppi", "rogan-gladen"] = opt(
         "--correction", "ppi|rogan-gladen", "Method for correcting means for judge errors", default="ppi"
@@ -42,8 +42,8 @@ def agree(
     """Compare a run's judge with gold labels.
 
     For each metric, prints Cohen's kappa with its interval, the confusion matrix, and the mean corrected for judge
-    errors. Lists the largest disagreements and the unused labels. With several systems (--with, or run_id in the
-    records), compares the judge's ranking with people's. For repeats, prints the spread. Calls no judge.
+    errors. Lists the largest disagreements and the unused labels. For several systems (--with, or run_id in the
+    records), also compares the judge's ranking with people's. For repeats, prints the spread. Calls no judge.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page

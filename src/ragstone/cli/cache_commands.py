@@ -57,8 +57,8 @@ def prune(
 ) -> None:
     """Delete stored calls, or results of old runs.
 
-    Deletes the calls that match all given filters: --older-than, --unused and --judge. A deleted call is paid for again
-    if a run needs it. Asks for confirmation.
+    Deletes the calls that match all given filters: --older-than, --unused and --judge. If a run
+    needs a deleted call, it is sent and paid for again. Asks for confirmation.
     """
     wanted = api.Prune(older_than=older_than, unused=unused, judge=judge, keep_runs=keep_runs)
     _delete(wanted, store, config, dry_run=dry_run, yes=yes, as_json=as_json)
@@ -75,7 +75,8 @@ def clear(
 ) -> None:
     """Delete all stored calls.
 
-    Keeps results, unless --runs is given. A deleted call is paid for again if a run needs it. Asks for confirmation.
+    Keeps results, unless --runs is given. If a run needs a deleted call, it is sent and paid for again. Asks for
+    confirmation.
     """
     _delete(api.Prune(everything=True, runs=runs), store, None, dry_run=dry_run, yes=yes, as_json=as_json)
 

@@ -40,7 +40,7 @@ def compare(
     second: str = arg("SECOND", "Second run, compared with the baseline."),
     *,
     metrics: list[str] | None = opt(
-        "--metrics -m", "NAMES", "Compare only these metrics; fewer tests give more power."
+        "--metrics --metric -m", "NAMES", "Compare only these metrics; fewer tests give more power."
     ),
     by: GroupBy = None,
     moved: int = opt("--moved", "N", "How many changed records to list, largest change first", default=5, min=0),
@@ -91,14 +91,14 @@ def check(
     drop: list[str] | None = opt(
         "--max-drop",
         "METRIC=X",
-        "Maximum drop in the mean; fails only if the whole 95% CI of the drop is above X. Repeatable.",
+        "Maximum drop in the mean; fails if the whole 95% CI of the drop is above X (see --undecided). Repeatable.",
     ),
     record_drop: list[str] | None = opt(
         "--max-record-drop", "METRIC=X", "Maximum drop in any single record. Repeatable."
     ),
     baseline: str | None = opt("--baseline", "RUN", "Baseline run, for --max-drop and --max-record-drop."),
     undecided: Literal["pass", "fail"] | None = opt(
-        "--undecided", "pass|fail", "What to do if the drop exceeds X but its 95% CI includes X [default: pass]"
+        "--undecided", "pass|fail", "What to do if a drop exceeds X but is not significant [default: pass]"
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
@@ -113,9 +113,8 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met, 1 if any is not, 2 for an unknown metric or run, and 3 if too few records were
-    scored to decide. An error never counts as a missed threshold. Thresholds can also be set under [check] in the
-    configuration.
+    Exits 0 if no threshold failed, 1 if any failed, 2 for an unknown metric or run or wrong usage, and 3 if a
+    threshold could not be decided and none failed. Thresholds can also be set under [check] in the configuration.
     """
     from ragstone.output.target import whole
     from ragstone.render import ci

@@ -60,7 +60,7 @@ def merge(place: str, file: str | None, options: RunOptions, *, quiet: bool, as_
 
 
 def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
-    """Evaluate with both triads and show them side by side; exit with 3 also if nothing can be compared."""
+    """Compute ordinary and nugget scores and show them; exit with 3 also if nothing can be compared."""
     from ragstone.render.terminal.methods_screen import comparison, widest_apart
 
     finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
@@ -207,7 +207,7 @@ def estimate(
         return
     # The budget comes first, so that even a partly copied command has it.
     limits = RunOptions(**{name: getattr(options, name) for name in BUDGET})
-    if not limits.words():
+    if not limits.words() or found.fits() is False:
         limits = RunOptions(max_cost=next_budget(found))
     words = options.words(without=(*BUDGET, *without))
     typed = shlex.join(["ragstone", *command.split(), *limits.words(), *files, *words, *own])

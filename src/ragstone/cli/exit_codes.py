@@ -2,8 +2,9 @@
 
 0: done. 1: a threshold of ``check`` is not met; no error exits with 1, so none can be mistaken for a failed check.
 2: invalid input, configuration or usage, or a file that cannot be written. 3: the judge or trace server could not be
-reached, nothing was scored, the last judge of a cascade answered nothing, an offline run lacked a reply, or the store
-failed. 4: a budget was reached. 5: a batch is unfinished. 70: an internal error of Ragstone. 130: interrupted.
+reached or has no key, nothing was scored, the last judge of a cascade answered nothing, a reply was missing in an
+offline run, or the store failed. 4: a budget was reached. 5: a batch is unfinished. 70: an internal error of Ragstone.
+130: interrupted.
 """
 
 from __future__ import annotations

@@ -51,7 +51,9 @@ def label_page(
     out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: label.html]"),
     n: int = opt("-n", "N", "Records to draw; all claims (or other units) of each are labelled", default=50, min=1),
     seed: int = opt("--seed", "S", "Random seed for the draw", default=0),
-    metric: str | None = opt("--metric -m", "NAME", "Label the units of this metric [default: the run's main metric]"),
+    metric: str | None = opt(
+        "--metric --metrics -m", "NAME", "Label the units of this metric [default: the run's main metric]"
+    ),
     annotator: str = opt("--annotator", "NAME", "Annotator's name [default: the page asks]", default=""),
     by: str | None = opt("--by", "FIELD", "Stratify the sample by topic, question or a meta field."),
     worst: bool = flag(

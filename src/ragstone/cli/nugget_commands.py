@@ -67,7 +67,9 @@ def create(
     window: int | None = opt("--window", "N", "Passages per call [default: 10]", min=1),
     most: int | None = opt("--max", "N", "Max nuggets to collect per bank [default: 30]", min=1),
     keep: int | None = opt("--keep", "N", "Nuggets to keep per bank, vital first; 0 keeps all [default: 20]", min=0),
-    min_judgment: float | None = opt("--min-judgment", "X", "Skip passages with a judgment below X [default: 2]"),
+    min_judgment: float | None = opt(
+        "--min-judgment", "X", "Skip passages whose relevance judgment in the input is below X [default: 2]"
+    ),
     options: RunOptions,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -164,7 +166,7 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds which nuggets of its topic each response contains. Writes one line per response, as soon as it is done.
+    Finds out which of its topic's nuggets each response contains. Writes one line per response, as soon as it is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api

@@ -69,7 +69,10 @@ def _declaration(one: Option, told: str = "") -> Any:
     )
 
 
-File: TypeAlias = Annotated[str, arg("FILE", "Records: .jsonl, .json, .csv or .parquet, also .gz or .zst; - is stdin.")]
+File: TypeAlias = Annotated[
+    str,
+    arg("FILE", "Records: .jsonl, .json, .csv, .tsv or .parquet, also .gz or .zst, or a folder; - is standard input."),
+]
 Which: TypeAlias = Annotated[str, arg("RUN", "Run number, run name, or 'last'.")]
 RUN: Final = "Run number, run name, 'last', or a folder written with -o"
 WhichOrFolder: TypeAlias = Annotated[str, arg("RUN", f"{RUN}.")]

@@ -63,8 +63,8 @@ def report(
 ) -> None:
     """Write a run as one HTML file.
 
-    The file works offline in any browser and is self-contained. Content beyond 50 MB is left out, with a note; ragstone
-    view shows all of it.
+    The file is self-contained and works offline. Content beyond 50 MB is left out, with a note; ragstone view shows all
+    of it.
     """
     from ragstone.analysis.run_files import REPORT
     from ragstone.output.target import refuse_inputs
@@ -88,7 +88,7 @@ def view(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Browse runs of any size in a web browser.
+    """Browse runs in a web browser.
 
     Serves pages on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by side.
     Saves labels in files next to the store.

@@ -57,9 +57,9 @@ def ragstone(
     *,
     version: bool = flag("--version", "Print the version and exit.", callback=_version, is_eager=True),
 ) -> None:
-    """Evaluate the answers of RAG systems against their evidence.
+    """Evaluate RAG answers against the passages they were generated from.
 
-    Reports which claims the contexts support, how confident each verdict is, and what the evaluation cost.
+    Reports which claims the passages support, how confident each verdict is, and what the evaluation cost.
     """
     del version
 
@@ -181,7 +181,7 @@ def show_run(
     which: WhichOrFolder = "last",
     record: str | None = arg("RECORD", "Record id, or position, e.g. '#12'.", default=None),
     *,
-    full: bool = flag("--full", "Print all records below 100%; for one record, its texts in full."),
+    full: bool = flag("--full", "For a run, list all records below 100%; for a record, print its texts in full."),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
@@ -212,10 +212,10 @@ def show_run(
 def compare_methods(
     file: File, options: RunOptions, *, dry_run: DryRun = False, quiet: Quiet = False, as_json: AsJson = False
 ) -> None:
-    """Compare sentence-level scores with nugget scores.
+    """Compare ordinary scores with nugget scores.
 
-    The plain triad rates the whole answer and its sentences. The nuggetized triad rates each fact in the answer and
-    counts vital facts twice. If they differ by more than 10 points, the triads disagree.
+    Ordinary scores rate the whole response (relevance) and its sentences (groundedness). Nugget scores rate each fact,
+    and vital facts count twice. Lists the records whose two scores differ most.
     """
     from ragstone import api
     from ragstone.cli import evaluating

@@ -60,7 +60,7 @@ def push(
     which: WhichOrFolder,
     service: str = SERVICE,
     *,
-    metrics: list[str] | None = opt("--metric -m", "NAME", "Send only this metric. Repeatable."),
+    metrics: list[str] | None = opt("--metrics --metric -m", "NAMES", "Send only these metrics."),
     dry_run: bool = flag("--dry-run", "Print what would be sent, and send nothing."),
     url: Address = None,
     store: StorePath = None,

@@ -65,7 +65,7 @@ def fields(*, as_json: AsJson = False) -> None:
 
 @command(app, "ragstone schema", "ragstone schema result > result.schema.json")
 def schema(
-    name: str | None = arg("NAME", "record, label, result or summary.", default=None),
+    name: str | None = arg("NAME", "record, label, result, summary or run.", default=None),
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -85,7 +85,7 @@ def init(
     force: bool = flag("--force", "Overwrite an existing file."),
     as_json: AsJson = False,
 ) -> None:
-    """Write a commented ragstone.toml with every setting."""
+    """Write a ragstone.toml with every setting commented out."""
     from ragstone.render.terminal.lists import init_page
 
     path = str(api.write_config(force=force))

@@ -54,7 +54,7 @@ OPTIONS: Final = _by_word(
     ("-n --num --max-records --head --first --rows --size", "--limit N for the first records, --sample N for random"),
     ("--random --shuffle --subset --samples", "--sample N, with --seed S for a different sample"),
     ("--output --output-dir --outdir --output-path --save --dest", "-o"),
-    ("--metric --evaluators", "-m NAMES"),
+    ("--evaluators", "-m NAMES"),
     ("--question --response --answer --contexts --context --reference", "--field question=COLUMN, for each field"),
     ("--mapping --map --column --columns --fields", "--field question=COLUMN, for each field"),
     ("--workers --threads --parallel --jobs --batch-size", "--concurrency N"),
@@ -172,7 +172,7 @@ def _option(typed: str, path: str, own: Sequence[str]) -> str:
 def _too_many(extra: Sequence[str], path: str, own: Sequence[str], typed: Sequence[str]) -> str:
     names, words = {*catalogue(), *suites(), "auto"}, [word.strip(",") for word in extra]
     if "-m" in own and names.issuperset(words):
-        first = [after.strip(",") for word, after in pairwise(typed) if word in ("-m", "--metrics")]
+        first = [after.strip(",") for word, after in pairwise(typed) if word in ("-m", "--metrics", "--metric")]
         return f"join metrics with commas: -m {','.join([*first[:1], *words])}"
     if hint := EXTRA.get(path.rpartition(" ")[2], ""):
         return hint.format(path=path, extra=extra[0])

@@ -35,10 +35,10 @@ NOT_OF_A_RUN = (
 )
 @with_options(
     "tune",
-    judge="Judge, panel or cascade to compare; STEP=NAME sets the judge for a step not being compared. Repeatable.",
+    judge="Judge, panel or cascade to compare; STEP=NAME sets the judge of another step. Repeatable.",
     prompts="Another prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
     max_cost="Stop before the total cost exceeds this; exits 4.",
-    max_calls="Stop before sending more calls than this in total; exits 4.",
+    max_calls="Stop before more calls than this are answered in total; exits 4.",
     max_tokens="Stop before using more tokens than this in total (in + out); exits 4.",
 )
 def tune(
@@ -47,7 +47,7 @@ def tune(
     *,
     styles: Names = opt("--styles", "NAMES", "Prompt styles to compare."),
     formats: Names = opt("--formats", "NAMES", "Label formats to compare."),
-    metric: str | None = opt("--metric -m", "NAME", "Metric to compare, if the file has labels for several."),
+    metric: str | None = opt("--metric --metrics -m", "NAME", "Metric to compare, if the file has labels for several."),
     threshold: bool = flag("--threshold", "Fit the threshold of judges that give probabilities."),
     write: bool = flag("--write", "Write the winner to ragstone.toml."),
     yes: bool = flag("--yes -y", "Do not ask before spending money."),

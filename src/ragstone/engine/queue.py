@@ -180,7 +180,7 @@ class Queue:
             return waits
         if self.breaker.alone and self.breaker.failures:
             why = "model loading" if self._loading else "every call refused" if self.breaker.refused else "no answer"
-            held = f"{why}, one call at a time"
+            held = f"{why}, retrying one call at a time"
             return f"{held}, next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
         if self._held == "rpm" and self.pace.requests is not None:
             return _a_minute(self.pace.requests.limit, "request")

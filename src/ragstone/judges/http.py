@@ -352,9 +352,11 @@ class HttpBackend(ABC):
         elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
             said = f"{self.url} closed the connection before it replied"
         else:
-            cause = " ".join(str(error).split())[:200] or type(error).__name__
+            number = getattr(error, "errno", None) or 0  # of the system; DNS errors have negative ones
+            told = os.strerror(number).lower() if number > 0 else " ".join(str(error).split())[:200]
+            cause = told or type(error).__name__
             said = f"cannot reach {self.url} ({cause})"
-            hint = "is the server running, and is the address right?"
+            hint = "check that the server is running and that the address is right"
         # A server that received the request may charge for it.
         return self.trouble(said, retryable=True, hint=hint, lost=not never)
 

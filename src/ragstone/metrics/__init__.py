@@ -215,5 +215,5 @@ def find(name: str) -> type[Metric]:
         raise ConfigError(f"no metric '{name}'; {meant}")
     column, *_ = name.partition(".")
     near = [column] if column in metrics else difflib.get_close_matches(name, metrics, 1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    raise ConfigError(f"no metric '{name}'; {hint}metrics: {', '.join(metrics)}; suites: auto, {', '.join(suites())}")
+    every = f"metrics: {', '.join(metrics)}; suites: auto, {', '.join(suites())}"
+    raise ConfigError(f"no metric '{name}'; " + (f"did you mean '{near[0]}'?" if near else every))

@@ -84,7 +84,10 @@ class RefAlign(Metric):
     @classmethod
     def lacks(cls, present: Mapping[str, int]) -> str:
         """Return why a suite omits it: always, since a suite never loads a model unasked."""
-        return super(RefAlign, cls).lacks(present) or f"needs a local model{HOW_TO_ADD.format(cls.name)}"
+        return (
+            super(RefAlign, cls).lacks(present)
+            or f"needs a local model (pip install 'ragstone[nli]'){HOW_TO_ADD.format(cls.name)}"
+        )
 
     def made_with(self) -> Mapping[str, str]:
         """Return the model with its commit and hash, and the runtime version."""

@@ -51,7 +51,7 @@ _RECORD: Final[Mapping[str, Mapping[str, Any]]] = {
 def schema_of(name: str) -> dict[str, Any]:
     """Return the schema of a document in ``DOCUMENTS``; raise ConfigError for another name."""
     if name not in DOCUMENTS:
-        raise ConfigError(f"schema '{name}': no such document{closest(name, DOCUMENTS)}")
+        raise ConfigError(f"no schema '{name}'{closest(name, DOCUMENTS)}")
     defs: dict[str, Any] = {}
     if name == "record":
         found: dict[str, Any] = {"type": "object", "properties": {key: _field(key) for key in _RECORD}}

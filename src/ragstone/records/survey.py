@@ -109,11 +109,11 @@ class Survey(Struct, frozen=True):
         lines = [*self.recognised, *self.near_misses]
         if self.renamed:
             first, count = next(iter(self.duplicates.items()))
-            said = f"{counted(count, 'record')} have the id '{first}'; the second now has the id '{first}#2'"
+            said = f"{counted(count, 'record')} have the id '{first}'; repeats get a suffix: '{first}#2'"
             if self.renamed >= count:
                 shown = ", ".join(f"'{name}' ({n} records)" for name, n in list(self.duplicates.items())[:3])
                 repeated = counted(self.renamed, "record")
-                said = f"{repeated} repeat an id: {shown}; the second '{first}' now has the id '{first}#2'"
+                said = f"{repeated} repeat an id: {shown}; repeats get a suffix: '{first}#2'"
             lines.append(said)
         lines += map(str, self.notes)
         return tuple(lines)

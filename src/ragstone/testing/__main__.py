@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import json
 import os
 import signal
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m ragstone.testing", description=__doc__)
+    about, form = inspect.cleandoc(Behaviour.__doc__ or ""), argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m ragstone.testing", None, __doc__, about, formatter_class=form)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--keep", type=int, default=0, help="number of requests to remember")

@@ -1,4 +1,4 @@
-"""The keywords of a ``FakeServer``: faults, refusals, delays and scripted answers."""
+"""The settings of the fake endpoint: faults, refusals, delays and scripted answers."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reason
 class Behaviour(Struct, frozen=True):
     """All settings of the server. They can be changed at any time.
 
-    Shares are in [0, 1]. A hash of ``seed``, the model and the messages selects the requests, so the same request has
-    the same fault in every run.
+    Shares range from 0 to 1. A hash of ``seed``, the model and the messages selects the requests, so the same request
+    has the same fault in every run.
 
-    Each request gets at most one fault, so the shares add up to at most 1. They affect the first ``faulty_attempts``
-    requests with the same messages (``math.inf``: all of them), so that a retry is answered.
+    Each request gets at most one fault, so the shares must not add up to more than 1. They affect the first
+    ``faulty_attempts`` requests with the same messages (``math.inf``: all of them), so that a retry is answered.
 
     - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)
     - ``rate_500``: a server error
@@ -135,30 +135,31 @@ class Behaviour(Struct, frozen=True):
 
     - ``rate_fenced``: in a fenced code block, with prose before and after
     - ``rate_think``: after a ``<think>`` block with a different answer
-    - ``rate_think_fenced``: after such a block, in a fenced code block
-    - ``rate_reasoning_field``: with such a text in ``reasoning_content``
+    - ``rate_think_fenced``: in a fenced code block, after a ``<think>`` block
+    - ``rate_reasoning_field``: with different reasoning in ``reasoning_content``
 
     The server refuses these requests, with the status and error body of a real endpoint:
 
-    - ``refuse_schema``: any ``response_format``; with ``remember_schemas`` the same messages sent again
+    - ``refuse_schema``: requests with a ``response_format``; with ``remember_schemas``, the same messages sent again
       without one still get an answer that fits it
-    - ``refuse_parameters``: names of parameters
-    - ``api_key``: any other key, or none
-    - ``known_models``: any other model
-    - ``context_limit``: more prompt tokens than this
-    - ``capacity``: with 429, more than this many concurrent requests
-    - ``rpm``, ``tpm``: with 429, more requests or tokens than this in any ``rate_window`` seconds; replies have
-      ``x-ratelimit-*`` headers with the rest of the limit, refusals say when to retry
-    - ``dead_after``: all requests after this many answered ones; ``dead_how`` is "503", or "refuse" to
+    - ``refuse_parameters``: requests with one of these parameters
+    - ``api_key``: requests without this key
+    - ``known_models``: requests for a model not in this list
+    - ``context_limit``: requests with more prompt tokens than this
+    - ``capacity``: with 429, requests beyond this many at the same time
+    - ``rpm``, ``tpm``: with 429, requests beyond this many requests or tokens in any ``rate_window`` seconds;
+      ``x-ratelimit-*`` headers give the remaining limit, and refusals say when to retry
+    - ``dead_after``: every request after this many answers; ``dead_how`` is "503", or "refuse" to
       stop listening and drop all connections
 
-    ``prefix_cache`` is the minimum number of tokens in a cached prefix. The beginning that a prompt shares with an
-    answered one with the same schema counts as cached; for Messages, only up to the last ``cache_control`` mark.
+    ``prefix_cache`` is the minimum number of tokens in a cached prefix. If a prompt begins like an answered one with
+    the same schema, the shared prefix counts as cached. With Messages, only the part before the last ``cache_control``
+    mark counts.
 
     Batches (``/v1/files`` and ``/v1/batches``, and Message Batches) end after ``batch_polls`` polls, with results in
     reverse order. ``batch_end``: "completed" returns all results. "partial" and "cancelled" return half of them and
-    omit the rest; "expired" lists the rest as expired. "failed" and "empty" return none. For "lost", the batch is no
-    longer known.
+    omit the rest; "expired" lists the rest as expired. "failed" and "empty" return none. "lost": the server no
+    longer knows the batch.
 
     ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` truncates an answer at the request's limit.
     Without ``usage``, token counts are omitted; ``cached_share`` is the share of the prompt reported as cached.

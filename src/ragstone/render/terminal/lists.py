@@ -92,9 +92,10 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
 
 
 def judges_said(judges: Sequence[str]) -> str:
-    """Return the judges of a run without their addresses; a single judge is named only by its model."""
+    """Return the judges of a run without their addresses; a single model is named without its provider."""
     said = "; ".join(judge.partition("@")[0] for judge in judges)
-    return said if len(judges) > 1 or " " in said else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
+    whole = len(judges) > 1 or " " in said or said.startswith("human:")
+    return said if whole else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
 
 
 def _kappa(run: Run, leading: str) -> str:
@@ -115,7 +116,8 @@ def metric_list() -> Page:
     ]
     suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
-        "auto": "every metric whose required fields are present and that takes about 2 calls per record or fewer",
+        "auto": "every metric whose fields are present and that takes about 2 calls per record or fewer, unless "
+        "marked: only if named",
         **suites,
     }
     return page(
@@ -135,7 +137,9 @@ def _in_suite(name: str) -> str:
 
 def _listed(metric: type[Metric]) -> RenderableType:
     calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "no judge calls"
-    needs = DOT.join([*([f"needs {', '.join(metric.needs)}"] if metric.needs else []), calls])
+    also = f" (auto: also {', '.join(metric.wants)})" if metric.wants else ""
+    named = ["only if named"] if metric.lacks(dict.fromkeys(ALIASES, 1)) else []
+    needs = DOT.join([*([f"needs {', '.join(metric.needs)}{also}"] if metric.needs else []), calls, *named])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"In other tools: {other}"] if other else [])]
     below = (Prose(line, style) for line, style in zip(lines, ("", "quiet"), strict=False))
