@@ -88,9 +88,11 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
     second = evaluate(mended, [NAME], store=tmp_path / "s.db", name="mended")
     found = compare(run, second)
     shown = flat(compare_page(found, run, second, Look(100)))
-    assert f"{NAME}: 33.3 points higher in the second; no test possible (only 2 records have a value in both" in shown
+    assert (
+        f"{NAME} is 33.3 points higher in mended (2 paired records). No test possible: only 2 paired records" in shown
+    )
     assert f"Largest changes in {NAME}" in shown
-    assert "33% to 100%; in the first:" in shown  # where the unit below it stands
+    assert "33% to 100%; in figures:" in shown  # where the unit below it stands
     assert f"ragstone show {run.id} bad" in shown
 
 

@@ -289,7 +289,7 @@ class _Checked(NamedTuple):
             ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
             means = (mean([one for one in end if one is not None]) for end in ends)
             could = " to ".join(f"{points(value, len(scores))}%" for value in means)
-            notes.append(f"counting unjudged units as worst or best, the mean could be {could}")
+            notes.append(f"unjudged units: the mean could be {could}")
         end = partial(told_apart, limit=threshold.limit, count=len(scored))
         between = interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
         found, wanted = (
@@ -367,8 +367,9 @@ class _Checked(NamedTuple):
             notes.append(said(one, ""))
         if fallen and not failed and not undecided:
             first = fallen[0]
-            values = f"{points(first.first)} to {points(first.second)}%"
-            notes.append(f"{records_said(len(fallen))} scored lower, {first.record} most: {values}")
+            most = "" if len(fallen) == 1 else ", most of all"
+            values = f"{points(first.first)}% to {points(first.second)}%"
+            notes.append(f"{records_said(len(fallen))} scored lower{most}: {first.record}, {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {points_said(limit + smallest)} or more would be detected with 80% power")
         drop = f"{points_said(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
@@ -435,9 +436,9 @@ class _Checked(NamedTuple):
         if met or not doubted:
             return decision
         note = (
-            f"{records_said(len(doubted))} could not be read or fully judged; "
-            f"with {'it' if len(doubted) == 1 else 'them'}, {could}{', so nothing can be decided' * shown}; "
-            f"--min-coverage {threshold.metric}=X sets the min share of scored records"
+            f"{records_said(len(doubted))} could not be read or fully judged: {could}"
+            f"{', so nothing can be decided' * shown}; to decide without {'it' if len(doubted) == 1 else 'them'}, "
+            f"add --min-coverage {threshold.metric}=X"
         )
         return replace(decision, outcome="error" if shown else "undecided", notes=(*decision.notes, note))
 

@@ -28,6 +28,8 @@ Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 """How the second run differs. ``none``: not significantly; ``same``: no pair differs; ``too_few``: too few pairs differ
 for a test, or for this number of tests; ``nothing``: no pair has both values."""
 
+LONGEST: Final = 24
+"""Maximum length of names that label runs."""
 MOVED: Final = 5
 """Default number of records listed per metric."""
 NOT_SHOWN: Final = "no significant difference"
@@ -47,13 +49,17 @@ class NoSharedRecordError(InputError):
 
 
 class Side(Struct, frozen=True):
-    """One of the two runs: its number in its store (0: unknown), name, status, records, and label for messages."""
+    """One of the two runs: its number in its store (0: unknown), name, status, records, and label for messages.
+
+    ``place`` is its number if the numbers differ, else ``the first`` or ``the second``.
+    """
 
     run: int
     name: str
     status: str
     records: int
     label: str
+    place: str
 
 
 class Compared(Struct, frozen=True):
@@ -108,8 +114,14 @@ class Compared(Struct, frozen=True):
         if self.finding != "too_few":
             return ""
         if count < least_moved():
-            return f"only {records_said(count, unit)} {'has' if count == 1 else 'have'} a value in both; {self.needed}"
+            return f"only {records_said(count, f'paired {unit}')}; {self.needed}"
         return f"only {records_said(pairs.moved, unit)} changed; {self.needed}"
+
+    @property
+    def too_few(self) -> str:
+        """What a test lacks: ``paired records`` or ``records changed``."""
+        few = self.paired is not None and (self.paired.clusters or self.paired.pairs) < least_moved()
+        return f"paired {self.tested_unit}s" if few else f"{self.tested_unit}s changed"
 
     @property
     def only_alone(self) -> bool:
@@ -170,6 +182,11 @@ class Comparison(Struct, frozen=True):
     other_contexts: int
     warnings: tuple[str, ...]
     overlapping: bool
+
+    @property
+    def same_texts(self) -> bool:
+        """Whether all shared records have the same response and contexts in both runs."""
+        return self.same_responses == self.shared and not self.other_contexts
 
     def __getitem__(self, metric: str) -> Compared:
         for found in self.metrics:
@@ -260,12 +277,15 @@ def points_apart(difference: float, label: str) -> str:
 
 
 def _sides(first: AnyRun, second: AnyRun, ours: int, theirs: int) -> tuple[Side, Side]:
-    """Return both runs, labelled by their numbers if these differ."""
+    """Return both runs, labelled by their names if these are short and differ, else by their numbers."""
     apart = first.id and second.id and first.id != second.id
-    labels = [f"run {run.id}" for run in (first, second)] if apart else ["the first", "the second"]
+    places = [f"run {run.id}" for run in (first, second)] if apart else ["the first", "the second"]
+    names = [first.name, second.name]
+    short = all(name.isprintable() and 0 < len(name) <= LONGEST for name in names)
+    labels = names if short and names[0] != names[1] else places
     return (
-        Side(first.id, first.name, first.status, ours, labels[0]),
-        Side(second.id, second.name, second.status, theirs, labels[1]),
+        Side(first.id, first.name, first.status, ours, labels[0], places[0]),
+        Side(second.id, second.name, second.status, theirs, labels[1], places[1]),
     )
 
 
@@ -291,7 +311,7 @@ def _names(
     for name in wanted:
         if not any(_is(one, name) for one in shared):
             lacking = [s for s, of in zip(sides, (ours, theirs), strict=True) if not any(_is(one, name) for one in of)]
-            called = " and ".join(f"{side.label} ({side.name})" for side in lacking)
+            called = " and ".join(side.label for side in lacking)
             have = "has" if len(lacking) == 1 else "have"
             raise InputError(f"{called} {have} no metric '{name}'{instead_of(name, shared)}")
     return [one for one in shared if any(_is(one, name) for name in wanted)]
@@ -368,17 +388,19 @@ def _warnings(found: Comparison, first: AnyRun, second: AnyRun) -> Iterable[str]
     """Yield sentences on the limits of the comparison, except differing signatures."""
     for side, run in ((found.first, first), (found.second, second)):
         if side.status != "done":
-            yield f"{side.label} did not finish ({side.status}); it has {records_said(side.records)}"
+            yield f"the results of {side.label} are incomplete ({side.status}): {records_said(side.records)}"
         if part := part_said(run.spec.get("extent", {})):
-            yield f"{side.label} covers only part of its input: {part}"
-        yield from (f"{side.label}: {lost}" for lost in absences(run.summary().get("panel", {})))
+            yield f"the results of {side.label} cover only part of its input: {part}"
+        yield from (f"in {side.label}: {lost}" for lost in absences(run.summary().get("panel", {})))
     for count, what in ((found.other_questions, "a different question"), (found.other_contexts, "different contexts")):
         if count:
             have = f"{count:,} of {records_said(found.shared, 'paired record')} {'has' if count == 1 else 'have'}"
             yield f"{have} {what} in {found.second.label} than in {found.first.label}"
-    same = found.same_responses == found.shared and not found.other_contexts
-    if same and any(not one.same_ruler for one in found.metrics):
-        yield "the responses are the same in both: differences come from the judges, not from the system"
+    if found.same_texts and any(not one.same_ruler for one in found.metrics):
+        yield (
+            "responses and contexts are the same in both runs: differences come from the evaluation settings, not "
+            "from the system"
+        )
     yield from _settings_differ(first.spec, second.spec)
 
 

@@ -14,8 +14,8 @@ from ragstone.stats.points import points
 
 
 def called(run: AnyRun) -> str:
-    """Return what messages call a run: its number and name."""
-    return f"run {run.id} ({run.name})" if run.id else run.name
+    """Return what messages call a run: its name and number."""
+    return f"{run.name} (run {run.id})" if run.id else run.name
 
 
 def attaching(run: AnyRun) -> str:
@@ -28,7 +28,8 @@ def why_without(scores: Mapping[str, ScoreNumbers], total: int) -> str:
     """Return why records have no value, by status; records without the metric were unreadable."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
     counts["unreadable"] += total - len(scores)
-    why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
+    found = [(f"{count:,} {status}", status) for status, count in counts.most_common() if count]
+    why = ", ".join(status if len(found) == 1 else counted for counted, status in found)
     return f" ({why})" if why else ""
 
 

@@ -16,6 +16,8 @@ from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import Comparison
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
+    BEFORE,
+    NOT_COMPARED,
     Behind,
     behind,
     findings,
@@ -134,8 +136,8 @@ def _xml(text: str) -> str:
 
 def markdown(gate: CheckResult) -> bytes:
     """Return a heading, a row per threshold, and the records behind failed or undecided thresholds."""
-    where = f"{_plain(gate.name)}, {gate.records:,} records"
-    against = f", against {_plain(gate.baseline)}" if gate.baseline else ""
+    where = f"{_plain(gate.name)} ({gate.records:,} records)"
+    against = f", compared with {_plain(gate.baseline)}" if gate.baseline else ""
     agreement = [part for line in _agreement(gate) for part in (f"{_plain(line)}.", "")]
     lines = [
         f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "", *agreement,
@@ -159,11 +161,11 @@ def markdown(gate: CheckResult) -> bytes:
 
 def compared(found: Comparison) -> bytes:
     """Return a comparison in Markdown: the headline, a row per metric, the findings, caveats, and changed records."""
-    sides = [f"{side.name} ({side.label}, {side.records:,} records)" for side in (found.first, found.second)]
-    before, after = (side.label.removeprefix("the ") for side in (found.first, found.second))
+    sides = [f"{side.name} ({side.place}, {side.records:,} records)" for side in (found.first, found.second)]
+    before, after = (_plain(side.label.removeprefix("the ")) for side in (found.first, found.second))
     leading = leading_of(found)
     lines = [
-        "## Ragstone: comparison", "", " and ".join(map(_plain, sides)), "",
+        "## Ragstone: comparison", "", f"Compared: {' and '.join(map(_plain, sides))}", "",
         _plain(headline(found, leading)), "",
         f"| metric | {before} | {after} | points | 95% CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
@@ -175,8 +177,9 @@ def compared(found: Comparison) -> bytes:
             interval_said(one), p_said(one.adjusted), ways_said(one),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    for told in ([*findings(found), *notes(found)], [*in_the_way(found), *left_out(found)]):
-        lines += ["", *(f"- {_plain(line)}" for line in told)] if told else []
+    lines += ["", *(f"- {_plain(line)}" for line in (*findings(found), *notes(found)))]
+    for title, told in {BEFORE: in_the_way(found), NOT_COMPARED: left_out(found)}.items():
+        lines += ["", f"### {title}", "", *(f"- {_plain(line)}" for line in told)] if told else []
     if leading is not None and leading.moved:
         lines += ["", f"### {_plain(moved_title(leading))}", ""]
         for moved in leading.moved:

@@ -12,7 +12,17 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
-from ragstone.analysis.compare import NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, Finding, points_apart, said
+from ragstone.analysis.compare import (
+    NO_TEST,
+    NOT_SHOWN,
+    SAME_IDS,
+    VERSION,
+    Compared,
+    Comparison,
+    Finding,
+    points_apart,
+    said,
+)
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.analysis.verdicts import Wanting
@@ -31,11 +41,14 @@ _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No significant difference",
-    "too_few": "Too few {units} changed ({needed})",
+    "too_few": "Too few {few} ({needed})",
     "same": "Unchanged (no test possible)",
     "nothing": "No value in both runs (no test possible)",
 }
-"""Text for each finding; ``label`` is the label of the second run, ``units`` are what the test counts."""
+"""Text for each finding; ``label`` is the label of the second run, ``few`` is what the test lacks."""
+BEFORE: Final = "Before you rely on these results"
+NOT_COMPARED: Final = "Not compared"
+"""Titles above the caveats and above what was left out."""
 IDS: Final = 3
 """Maximum number of ids listed for records that only one run has."""
 GROUPS: Final = 20
@@ -65,6 +78,9 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     if verb == ":" and pairs.difference:
         finding = f"{points_apart(pairs.difference, found.second.label)}; {finding}"
     words = f"{leading.metric}{verb} {finding} ({counted})".replace(") (", "; ")
+    if pairs.difference and not leading.tested:
+        apart = points_apart(pairs.difference, found.second.label)
+        words = f"{leading.metric} is {apart} ({counted}). {NO_TEST.capitalize()}: {leading.why}"
     if pairs.wins or pairs.losses:
         higher = f"{plural(pairs.wins, 'record')} {'is' if pairs.wins == 1 else 'are'} higher"
         words += f". {higher}, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
@@ -113,7 +129,7 @@ def findings(found: Comparison, only: Finding | None = None) -> list[str]:
     titles: dict[str, list[Compared]] = {}
     metrics = [one for one in found.metrics if only in (None, one.finding)]
     for one in sorted(metrics, key=lambda one: ([*_FOUND].index(one.finding), one.aside)):
-        title = _FOUND[one.finding].format(label=found.second.label, needed=one.needed, units=f"{one.tested_unit}s")
+        title = _FOUND[one.finding].format(label=found.second.label, needed=one.needed, few=one.too_few)
         titles.setdefault(f"{title}{one.aside}", []).append(one)
     lines = []
     for title, ones in titles.items():
@@ -152,7 +168,7 @@ def in_the_way(found: Comparison) -> list[str]:
         of = f"the judge or prompt for {part}" if part in TASKS else flat(part)
         what = "Ragstone's version" if part == VERSION else f"{', '.join(folded(names))}: {of}"
         lines.append(f"{what} changed from {flat(ours) or 'the default'} to {flat(theirs) or 'the default'}.")
-    if any(not one.same_ruler for one in found.metrics):
+    if not found.same_texts and any(not one.same_ruler for one in found.metrics):
         lines.append("These settings, not the system, may explain part of the difference.")
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:

@@ -97,6 +97,7 @@ def _side(side: Side, run: AnyRun) -> dict[str, Any]:
     return {
         "name": side.name,
         "label": side.label,
+        "place": side.place,
         "run": run.id if isinstance(run, Run) else 0,
         "store": run.elsewhere if isinstance(run, Run) else "",
         "records": side.records,
@@ -113,7 +114,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
     told = []
     for one, metric in zip(found.as_json()["metrics"], found.metrics, strict=True):
         if metric.finding == "too_few":
-            one["said"] = f"too few {metric.tested_unit}s changed"  # a note says how many are needed
+            one["said"] = f"too few {metric.too_few}"  # a note says how many are needed
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]

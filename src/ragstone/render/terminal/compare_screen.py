@@ -21,6 +21,8 @@ from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
+    BEFORE,
+    NOT_COMPARED,
     Behind,
     behind,
     contexts_said,
@@ -77,8 +79,8 @@ def compare_page(
         Prose(headline(found, leading)),
         _table(found),
         Group(*map(Prose, findings(found)), *(Prose(note, "quiet") for note in notes(found))),
-        _lines("Before you rely on these results", in_the_way(found)),
-        _lines("Not compared", left_out(found)),
+        _lines(BEFORE, in_the_way(found)),
+        _lines(NOT_COMPARED, left_out(found)),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place()) if follow else None,
     )
@@ -106,7 +108,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
 def _titles(found: Comparison, look: Look) -> RenderableType:
     rows = []
     for side in (found.first, found.second):
-        told = DOT.join(dict.fromkeys([side.label, plural(side.records, "record")]))
+        told = DOT.join(dict.fromkeys([side.place, plural(side.records, "record")]))
         rows.append((Text(middle(flat(side.name), look.width // 2, look.ellipsis), style="head"), Text(told, "quiet")))
     return grid(rows, "~~")
 

@@ -6,7 +6,7 @@ function runsTable() {
   return el(
     'dl.runs',
     first.sides.map((side, place) => [
-      el('dt', el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }), foreign(side.label)),
+      el('dt', el('span', { class: place ? 'dot after' : 'dot before', 'aria-hidden': 'true' }), foreign(side.place)),
       el(
         'dd',
         first.root
@@ -63,7 +63,7 @@ function comparisonView() {
           'h1',
           { id: 'title', tabindex: '-1' },
           foreign(after.name),
-          el('span.against', ' against '),
+          el('span.against', ' compared with '),
           foreign(before.name),
         ),
         runsTable(),
@@ -93,7 +93,7 @@ function bandNote() {
   return first.metrics.some((one) => shownBand(one))
     ? el(
         'li',
-        'A grey band marks differences too small for this sample: a true difference inside it would usually be missed.',
+        'The grey band is the smallest detectable difference: a true difference inside it is found less than 80% of the time.',
       )
     : null;
 }

@@ -174,13 +174,13 @@ function changesTable(one, metric) {
     one.same ? plural(one.same, 'unchanged verdict') : '',
     ...first.sides.map((side, place) =>
       one.full[place]
-        ? `${plural(one.full[place], measureOf(metric).unit)} with a full score, only in the ${sourceOf(metric)} of ${side.label}`
+        ? `${plural(one.full[place], measureOf(metric).unit)} with a full score only in ${side.label}`
         : '',
     ),
   ].filter(Boolean);
   if (!one.changed.length) {
     const why = rest.length
-      ? `No verdict changed. ${rest.join(' \u00b7 ')}.`
+      ? `No verdict changed. Not listed: ${rest.join(' \u00b7 ')}.`
       : measureOf(metric).task === 'trace'
         ? 'This score is computed from the context sentences.'
         : 'This score has no verdicts.';
@@ -211,7 +211,7 @@ function changesTable(one, metric) {
         ),
       ),
     ),
-    el('p.note', rest.length ? `${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
+    el('p.note', rest.length ? `Not listed: ${rest.join(' \u00b7 ')} \u00b7 ` : '', showCommand(one)),
   ];
 }
 
@@ -225,7 +225,7 @@ function sideCell(side, place, one, metric) {
       label,
       one.responses.length === 1 && sourceOf(metric) === 'response'
         ? `not among its ${measureOf(metric).unit}s`
-        : `not in its ${sourceOf(metric)}`,
+        : `not in this ${sourceOf(metric)}`,
     );
   return el(
     'td',
