@@ -523,7 +523,7 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = names()[1]
     assert (
         left_out["nugget_groundedness"]
-        == "about 4 calls per record (more than 2); to include it, add -m nugget_groundedness"
+        == "about 4 calls per record; auto runs metrics with up to 2; to include it, add -m nugget_groundedness"
     )
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()

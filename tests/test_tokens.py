@@ -126,7 +126,7 @@ def test_without_earlier_calls_the_ends_are_wide(no_encoding: None) -> None:
     counter = TokenCounter("vllm", "m")
     low, expected, high = counter.count(measured(body(ENGLISH)))
     assert low < expected < high
-    assert counter.how == "estimated"
+    assert counter.how == "estimated from text length"
 
 
 def test_a_schema_counts_where_the_provider_shows_it_to_the_model(no_encoding: None) -> None:
@@ -164,7 +164,7 @@ def test_an_installed_tokenizer_counts_exactly(monkeypatch: pytest.MonkeyPatch, 
 
 def test_where_none_is_installed_it_is_estimated(monkeypatch: pytest.MonkeyPatch, no_encoding: None) -> None:
     monkeypatch.setitem(sys.modules, "bpe_openai", None)
-    assert TokenCounter("openai", "gpt-4o-mini").how == "estimated"
+    assert TokenCounter("openai", "gpt-4o-mini").how == "estimated from text length"
 
 
 def test_the_real_tokenizer_fits() -> None:

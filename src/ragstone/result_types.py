@@ -225,7 +225,7 @@ class ResultDict(InputDict):
     """One record's result, a line of results.jsonl.
 
     A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and no ``scores``.
-    ``methods``: if the plain and the nuggetized triad both ran. ``units``: all units that have a verdict. ``cost``: the
+    ``methods``: if it has ordinary and nugget scores. ``units``: all units that have a verdict. ``cost``: the
     cost of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
     """
 

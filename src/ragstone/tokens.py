@@ -117,7 +117,7 @@ def learned(pairs: Sequence[tuple[float, int]]) -> Ratio | None:
 class TokenCounter:
     """Counts the requests of one judge for one step.
 
-    ``how`` says how: ``counted with o200k_base``, ``estimated from 412 earlier calls``, or ``estimated``.
+    ``how`` is ``counted with o200k_base``, ``estimated from 412 earlier calls``, or ``estimated from text length``.
     """
 
     def __init__(self, provider: str, model: str, ratio: Ratio | None = None, kin: str = "") -> None:
@@ -131,7 +131,7 @@ class TokenCounter:
             calls = "call" if self._ratio.samples == 1 else "calls"
             self.how = f"estimated from {self._ratio.samples:,} earlier {calls}" + (f" to {kin}" if kin else "")
         else:
-            self.how = "estimated"
+            self.how = "estimated from text length"
 
     def count(self, size: Size) -> tuple[float, float, float]:
         """Return the tokens of a request: low, expected, high."""

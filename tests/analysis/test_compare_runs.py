@@ -222,8 +222,8 @@ def test_other_inputs_under_one_id_and_runs_that_did_not_end_are_warned_of(tmp_p
     assert (found.same_responses, found.other_contexts) == (3, 2)
     assert found.warnings == ("2 of 3 paired records have different contexts in d than in c",)
     found = compare(first, folder(tmp_path / "e", [*before[:2], after[2]]))
-    same = "responses and contexts are the same in both runs: differences come from the evaluation settings, not from"
-    assert found.warnings == (f"{same} the system",)
+    told = "responses and contexts are the same in both runs: differences come from the evaluation settings, not from"
+    assert found.warnings == (f"{told} the system",)
     assert not [line for line in in_the_way(found) if "may explain" in line]
     first = folder(tmp_path / "a", [result("r1", 1, [score("grounding", 0.5)])])
     second = folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)], question="Else?")], status="stopped")

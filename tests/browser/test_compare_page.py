@@ -61,7 +61,7 @@ def page(browser: Chromium, held: Held) -> Chromium:
 
 def shown_row(page: Chromium, name: str) -> str:
     """The text of a metric's row."""
-    (found,) = [text for text in page.all(".differences tbody tr") if text.startswith(f"{name}run 1")]
+    (found,) = [text for text in page.all(".differences tbody tr") if text.startswith(f"{name}main")]
     return str(found).replace("\u00a0", " ").replace("\u2212", "-")
 
 
@@ -71,14 +71,18 @@ def test_it_opens_without_a_network(browser: Chromium, held: Held) -> None:
     browser.open(held.at())
     assert [address for address in browser.requests() if not address.startswith("data:")] == [held.at()]
     assert browser.troubles() == []
-    assert browser.text("h1") == "new & <b>bold</b> against main"
-    assert "21\u00a0records in both, matched by id \u00b7 1 only in run 1" in browser.text(".runs")
+    assert browser.text("h1") == "new & <b>bold</b> compared with main"
+    assert "21\u00a0records in both, matched by id \u00b7 1 only in main" in browser.text(".runs")
     assert "10\u00a0responses differ" in browser.text(".runs")
 
 
 def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: Held) -> None:
     """Difference, interval, p, counts, and the finding in words: those of the comparison, and no others."""
-    assert page.text(".sentence").replace("\u00a0", " ").startswith("grounding is 9.0 points lower in run 2 (95% CI")
+    assert (
+        page.text(".sentence")
+        .replace("\u00a0", " ")
+        .startswith("grounding is 9.0 points lower in new & <b>bold</b> (95% CI")
+    )
     for one in held.found.metrics:
         name = {"groundedness": "Groundedness", "grounding": "Grounding", "trace.adherence": "TRACe: adherence"}.get(
             one.metric
@@ -87,7 +91,7 @@ def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: He
             continue
         text = shown_row(page, name)
         assert f"{100 * one.paired.difference:+.1f}" in text
-        assert ("too few records changed" if one.finding == "too_few" else said(one, "run 2")) in text
+        assert ("too few records changed" if one.finding == "too_few" else said(one, "new & <b>bold</b>")) in text
         assert f"{one.paired.wins} better{one.paired.ties} same{one.paired.losses} worse" in text
         assert one.adjusted is None or ("<0.001" if one.adjusted < 0.001 else f"{one.adjusted:.3f}") in text
         if one.paired.low is not None and one.paired.high is not None:
@@ -124,7 +128,7 @@ def test_records_that_moved_stand_side_by_side(page: Chromium, held: Held) -> No
     assert page.text(".moved-record .note code") == code
     changes = page.text(".moved-record .changes tbody tr")
     assert LIE.strip() in changes
-    assert "not in its response" in changes
+    assert "not in this response" in changes
     assert "not found" in changes
     assert page.text(".moved-record .side:last-child .mark.no").startswith(LIE.strip())
 
@@ -253,7 +257,7 @@ def test_no_pair_has_both_values(browser: Chromium, tmp_path: Path) -> None:
     opened(browser, first, second, tmp_path / "c.html")
     assert browser.text(".sentence") == "No record has a value for the same metric in both runs."
     assert "no record has a value in both" in browser.text(".differences")
-    assert "groundedness: 1 of 1\u00a0record has no score in run 2 (judge_failed)" in browser.text(".left-out-list")
+    assert "groundedness: 1 of 1\u00a0record has no score in b (judge_failed)" in browser.text(".left-out-list")
     assert browser.all(".moved") == []
 
 
@@ -262,7 +266,7 @@ def test_a_metric_that_one_run_lacks(browser: Chromium, tmp_path: Path) -> None:
     first = evaluate(records("Two years."), ["groundedness", "grounding"], store=tmp_path / "s.db", name="a")
     second = evaluate(records("Two years."), "groundedness", store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
-    assert "Only run 1 has grounding." in browser.text(".left-out-list")
+    assert "Only a has grounding." in browser.text(".left-out-list")
     assert browser.all(".differences tbody th") == ["Groundedness"]
     assert "no test possible (every record has the same value in both)" in browser.text(".differences")
 
@@ -274,7 +278,7 @@ def test_two_judges_of_one_system(browser: Chromium, tmp_path: Path) -> None:
     second = evaluate(records("Two years.", "Nine."), "groundedness", judge, store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
     assert "groundedness: the judge or prompt for support changed from embedded" in browser.text(".notice")
-    assert "The responses are the same in both" in browser.text(".notice")
+    assert "Responses and contexts are the same in both runs" in browser.text(".notice")
     assert len(browser.all(".moved-record:first-child .side")) == 1
     cells = browser.all(".moved-record:first-child .changes tbody td")
     assert [("✗ not supported" in cell, "✓ found" in cell) for cell in cells] == [(False, True), (True, False)]
@@ -320,6 +324,6 @@ def test_a_rise_of_a_score_that_is_best_at_0_looks_worse(browser: Chromium, tmp_
     compare(*folders, out=tmp_path / "compare.html")
     browser.open((tmp_path / "compare.html").as_uri())
     row = browser.text("tr.worse")
-    assert "30.0 points higher in the second, which is worse" in row
+    assert "30.0 points higher in 0.4, which is worse" in row
     assert "0 better\n0 same\n8 worse" in row
     assert len(browser.all(".moved-record b.wrong")) == 5

@@ -45,8 +45,8 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", columns=100)
     assert "This run would make 4 calls, cost $0.00" in came.flat
     assert "per million tokens, $0.15 in, $0.60 out, $0.05 cached (ragstone.toml)" in came.flat
-    assert "house/m: estimated" in came.flat
-    assert "length of support replies: " in came.flat
+    assert "house/m: estimated from text length" in came.flat
+    assert "tokens per support reply: " in came.flat
     ((first, flag, most, *words),) = pasted(came.out)
     assert (first, flag) == ("run", "--max-cost")
     assert words == ["a.jsonl", "-m", "groundedness", "-j", "house"]
@@ -85,6 +85,10 @@ def test_a_budget_that_was_given_goes_before_all_else(limit: str) -> None:
     configure("http://127.0.0.1:9/v1")
     came = ragstone("estimate", records(4), "-m", "groundedness", "-j", "house", limit, "70000")
     assert pasted(came.out) == [["run", limit, "70000", "a.jsonl", "-m", "groundedness", "-j", "house"]]
+    low = ragstone("estimate", "a.jsonl", "-m", "groundedness", "-j", "house", limit, "0")
+    assert "Budget below the estimate: the run would stop early" in low.flat
+    ((_, flag, most, *_),) = pasted(low.out)
+    assert (flag, float(most) > 0) == ("--max-cost", True)
 
 
 def test_an_unknown_price_is_said_to_be_unknown() -> None:
@@ -225,5 +229,5 @@ def test_a_part_of_the_input_is_estimated_run_and_told() -> None:
     told = refused("run", "a.jsonl", "-m", "groundedness", "--only-failed", columns=200)
     assert "it used part of the input: first 7 only" in told
     compared = ragstone("compare", "out/", "2").flat
-    assert "Run 1 covers only part of its input: sample of 8 (seed 5)." in compared
-    assert "Run 2 covers only part of its input: first 7 only." in compared
+    assert "The results of run 1 cover only part of its input: sample of 8 (seed 5)." in compared
+    assert "The results of run 2 cover only part of its input: first 7 only." in compared

@@ -303,7 +303,12 @@ def test_the_labels_of_people_are_scored_as_they_stand(outside_data: Callable[[s
 @pytest.fixture
 def topics() -> str:
     """Three topics, one of them twice, one without contexts."""
-    rows = [row(1, topic="unused"), row(2), row(1), {"id": "r3", "question": "What?", "response": "It is."}]
+    rows = [
+        row(1, topic="unused"),
+        row(2, response=" "),
+        row(1),
+        {"id": "r3", "question": "What?", "response": "It is."},
+    ]
     return write("topics.jsonl", *rows)
 
 
@@ -312,6 +317,7 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     came = done("nuggets", "create", topics, "-j", fake, "-o", "bank.jsonl")
     banks = lines_of("bank.jsonl")
     assert [bank["qid"] for bank in banks] == ["r1", "r2"]
+    assert "response" not in came.err, "responses are not used"
     assert all(nugget["importance"] in ("vital", "okay") for bank in banks for nugget in bank["nuggets"])
     count = sum(len(bank["nuggets"]) for bank in banks)
     vital = sum(nugget["importance"] == "vital" for bank in banks for nugget in bank["nuggets"])
@@ -471,7 +477,7 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     assert [(found["run_id"], found["qid"]) for found in rows] == [
         (run, f"t{n}") for run in ("first", "second") for n in (1, 2)
     ]
-    assert "8 nuggets assigned in 4 responses." in came.out
+    assert "8 nugget labels assigned in 4 responses." in came.out
     grades = Counter(nugget["assignment"] for found in rows for nugget in found["nuggets"])
     for grade, words in (("support", "found in the response"), ("not_support", "not found in the response")):
         assert re.search(rf" {grades[grade]} +\d+% +{words}$", came.out, re.MULTILINE)
@@ -521,7 +527,7 @@ def test_where_nothing_could_be_assigned_the_code_is_3(answers: tuple[str, str, 
     with FakeServer(rate_garbage=1.0) as server:
         came = ragstone("nuggets", "assign", first, "--nuggets", bank, "-j", f"vllm:m@{server.url}", "-o", "a.jsonl")
     assert came.code == 3
-    assert "0 nuggets assigned in 2 responses, 4 unjudged." in came.out
+    assert "0 nugget labels assigned in 2 responses, 4 unjudged." in came.out
     assert {nugget["assignment"] for found in lines_of("a.jsonl") for nugget in found["nuggets"]} == {"failed"}
     assert ragstone("nuggets", "score", "a.jsonl").code == 2
 

@@ -152,7 +152,7 @@ def test_records_without_a_common_id_are_named_with_the_remedy() -> None:
     for name in "ab":
         assert ragstone("run", f"{name}.jsonl", "-m", "grounding", "-q", *one).code == 0
     assert (
-        "grounding is 33.3 points higher in b.jsonl (3 paired records). No test possible: only 3 paired records;"
+        "grounding is 33.3 points higher in b.jsonl (3 paired records). No test possible (only 3 paired records;"
         in ragstone("compare", "3", "4").flat
     )
 
@@ -296,7 +296,7 @@ def test_where_nothing_was_scored_it_is_an_error_and_no_failure() -> None:
     came = ragstone("check", "--min", "grounding=0.5", "--junit", "c.xml", "--markdown", "c.md", "--store", "s.db")
     assert came.code == 3
     assert "error   grounding: mean at least 50%" in came.out
-    assert "nothing was scored (judge_failed)" in came.out
+    assert "nothing was scored (2 judge_failed)" in came.out
     suite = ET.parse("c.xml").getroot().find("testsuite")
     assert suite is not None
     assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
@@ -322,7 +322,7 @@ def test_low_coverage_fails_with_the_reasons() -> None:
     evaluate(records, "grounding", "embedded", store="s.db").store.close()
     came = ragstone("check", "--min-coverage", "grounding=0.75", "--store", "s.db")
     assert came.code == 1
-    assert "at least 75% of records scored 2 of 4 records scored, 50% (empty)" in came.flat
+    assert "at least 75% of records scored 2 of 4 records scored, 50% (2 empty)" in came.flat
     assert "r3 empty: blank response" in came.flat
 
 
@@ -394,7 +394,7 @@ def test_a_comparison_is_written_as_markdown(runs: Path) -> None:
     assert rows
     assert all(" ".join(row.replace("|", " ").split()) in came.flat for row in rows)
     assert "&#" not in text
-    assert "\nCompared: main (run 1, 30 records) and new (run 2, 30 records)\n" in text
+    assert "\nCompared: main (run 1, 30 records) and new (run 2, 29 records)\n" in text
     assert "\n| metric | main | new |" in text
     assert "\n### Not compared\n\n- 1 record only in main: r0.\n" in text
     changed = text.partition("### Largest changes in ")[2].splitlines()[2:]
@@ -497,10 +497,10 @@ def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
     assert (entry["scored"], entry["total"]) == (4, 6)
     assert "4 of 6" in ragstone("show", "last", "--store", str(tmp_path / "s.db")).out
     checked = ragstone("check", "last", "--store", str(tmp_path / "s.db"), "--min-coverage", "grounding=0.99")
-    assert "4 of 6 records scored, 67% (unreadable)" in checked.flat
+    assert "4 of 6 records scored, 67% (2 unreadable)" in checked.flat
     assert "bad0" in checked.out
     (decision,) = check("last", store=tmp_path / "s.db", min={"grounding": 0.0}).decisions
-    assert decision.notes == ("2 of 6 records have no score (unreadable)",)
+    assert decision.notes == ("2 of 6 records have no score (2 unreadable)",)
 
 
 def half_down(question: Question[Any]) -> Rated | Traced | Written:

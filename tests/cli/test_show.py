@@ -42,6 +42,19 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
     assert "Legend: ✓ supported ~ partly supported ✗ not fully supported or not supported" in came.flat
 
 
+def test_a_legend_has_only_the_signs_above_it_and_an_empty_score_one_reason() -> None:
+    """A claim that was found is not drawn below a sentence with another that was not."""
+    row = {"id": "a", "question": "Is it new?", "response": "Hello!\n\nThe kettle is red and 900 years old.",
+           "contexts": ["The kettle is red."]}  # fmt: skip
+    write("a.jsonl", row, {**row, "id": "b", "response": "Hello!"})
+    assert ragstone("run", "a.jsonl", "-m", "groundedness,response_groundedness", "-q").code == 0
+    text = ragstone("show", "last", "a").out.partition("  Question")[2].partition("  Scores")[0]
+    above, _, legend = text.partition("Legend: ")
+    assert [sign for sign in "✓~✗·" if (sign in above) != (sign in legend)] == []
+    scores = ragstone("show", "last", "b").flat.partition(" Scores ")[2].partition(" Contexts ")[0]
+    assert scores.count("no sentence") == 2, "one for each metric"
+
+
 def test_a_reason_is_shown_once_for_a_sentence() -> None:
     """Not again for its trace, where only the sentence of the passage is added; in full, it is."""
     row = {"id": "a", "question": "How long?", "response": "Leave at least two hours between doses.",
@@ -252,7 +265,7 @@ def test_validate_says_what_it_recognised() -> None:
     """One line on the format, and what is left out; --from and --records are those of run."""
     spans = Path(__file__).parent.parent / "records" / "exports" / "openinference-otlp.jsonl"
     came = ragstone("validate", str(spans), columns=200)
-    assert "OpenInference spans: 3 traces, 1 record; skipped: 1 failed before answering; 1 without a" in came.out
+    assert "recognised: OpenInference spans: 3 traces, 1 record; skipped: 1 failed before answering;" in came.out
     row = {"question": "q", "response": "r", "retrievedDocs": ["c"]}
     Path("mine.json").write_text(json.dumps({"deep": {"mine": [row]}}), encoding="utf-8")
     came = ragstone("validate", "mine.json", "--records", "deep.mine[]", columns=200)

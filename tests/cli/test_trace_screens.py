@@ -222,7 +222,7 @@ def test_long_blocks_are_cut_short_but_in_full() -> None:
     out = shown("lid")
     assert "Relevant but unused  29 of 30 relevant sentences" in out
     assert out.count("    □ passage 1, sentence ") == 5
-    assert "24 more: use --full" in out
+    assert "24 more: add --full" in out
     assert shown("lid", "--full").count("    □ passage 1, sentence ") == 29
 
 
@@ -307,7 +307,7 @@ def test_the_eight_columns_are_a_block_of_a_record() -> None:
 def test_the_legend_follows_the_parameters() -> None:
     """The normaliser and what sentences are counted by."""
     traced(WORKED)
-    for out in (shown("lid", "--full"), shown()):
+    for out in (shown("lid"), shown()):
         assert "relevance is relevant sentences / 20; " in flat(out)
         assert "share: fraction of all sentences that are relevant (relevance), used (utilization) or" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})
@@ -372,9 +372,9 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     }
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
-    assert "50% (95% CI 0–100) of the responses have every sentence supported (6 sentences in 2 responses)." in flat(
-        out
-    )
+    assert (
+        "In 50% (95% CI 0–100) of the responses, the contexts support every sentence (6 sentences in 2 responses)."
+    ) in flat(out)
     assert "1 of 2 responses has at least one sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
     for line in (
@@ -398,7 +398,9 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
     assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
-    assert "0% of the responses have every sentence supported (1 response). 1 of 1 response has a" in flat(out)
+    assert "In 0% of the responses, the contexts support every sentence (1 response). 1 of 1 response has a" in flat(
+        out
+    )
     assert "  Lowest trace.adherence\n    0%  lid  not supported as a whole\n\n" in out
 
 
@@ -406,7 +408,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "100% is the mean rating of how well the contexts support a response, sentence by sentence" in flat(out)
+    assert "On average, the contexts support a response at 100%, rated sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
     assert "groundedness  100%" in plain
     assert "adherence" in block

@@ -119,7 +119,7 @@ def test_where_all_are_refused_all_wait_as_long_as_is_asked_and_one_tries() -> N
             door.refused(turn, CALL, BackendError("HTTP 429", retryable=True, status=429, retry_after=4.0), half)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(9)]
         await asyncio.sleep(1)
-        assert door.limit() == "every call refused, one call at a time, next in 3 s"
+        assert door.limit() == "every call refused, retrying one call at a time, next in 3 s"
         door.answered(before, CALL, Reply(""))
         turn = await waiting[0]
         assert (turn.begun, door.was_quiet(0.0), door.was_quiet(2.0)) == pytest.approx((4.0, 4.0, 2.0))
@@ -151,7 +151,7 @@ def test_a_slow_reply_and_a_model_that_is_loading_are_told() -> None:
             door.refused(turn, CALL, loading, half)
             turn = await door.enter(CALL)
         door.refused(turn, CALL, loading, half)
-        assert door.limit().startswith("model loading, one call at a time, next in ")
+        assert door.limit().startswith("model loading, retrying one call at a time, next in ")
         assert not door.breaker.dead(now())
 
     within(work)

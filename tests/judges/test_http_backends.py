@@ -507,7 +507,7 @@ def test_nobody_listening_is_worth_a_retry_with_a_hint() -> None:
         taken.bind(("127.0.0.1", 0))
         found = error(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
     assert found.retryable
-    assert "is the server running" in found.hint
+    assert "check that the server is running" in found.hint
 
 
 def test_no_reply_in_time_is_worth_a_retry() -> None:

@@ -415,7 +415,7 @@ def test_the_survey_counts_what_is_there() -> None:
         ("response: missing", 1, "records item 4"),
         ("contexts: missing", 1, "records item 4"),
     ]
-    assert found.warnings[0] == "3 records have the id 'a'; the second now has the id 'a#2'"
+    assert found.warnings[0] == "3 records have the id 'a'; repeats get a suffix: 'a#2'"
     assert len(found.warnings) == 9
     assert len(found.messages) == 1
 

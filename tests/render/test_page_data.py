@@ -57,8 +57,8 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     known = measured()
     half = "compares words and numbers; it is not a language model"
     whole = (
-        f"{half}. It ranks a supported claim above an unsupported one in {100 * known.auroc:.0f} of 100 pairs; "
-        f"counting shared words does so in {100 * known.floor:.0f}"
+        f"{half}. It ranks a supported claim above an unsupported one in {100 * known.auroc:.0f} of 100 pairs "
+        f"(a word-overlap baseline: {100 * known.floor:.0f})"
     )
     choices: dict[str, list[str | Judge]] = {
         "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],
@@ -192,7 +192,7 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
 
 
 @pytest.mark.parametrize(("values", "said"), [
-    ([1.0, 1.0], "No response has a claim that is not supported."),
+    ([1.0, 1.0], "Every claim is supported."),
     ([1.0, 0.5], "1 response has at least one claim that is not supported."),
     ([0.0, 0.5], "2 responses have at least one claim that is not supported."),
 ])  # fmt: skip
@@ -210,7 +210,9 @@ def test_the_sentence_stands_on_what_has_a_value() -> None:
     parts = sentence(28, Headline("grounding", {**MEAN, "scored": 21}, 0), (), None)
     said = "".join(part["text"] for part in parts).replace("\u00a0", " ")
     assert said.startswith("On average, 50% of a")
-    assert "(21 of 28 records). No response" in said
+    assert "(21 of 28 records). Every claim" in said
+    part = Headline("grounding", {**MEAN, "units": {"asked": 8, "unjudged": 1}}, 0)
+    assert part.short == "Every judged claim is supported"
 
 
 def test_the_sentence_doubts_a_mean_of_the_easy_part() -> None:

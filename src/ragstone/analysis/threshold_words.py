@@ -28,8 +28,7 @@ def why_without(scores: Mapping[str, ScoreNumbers], total: int) -> str:
     """Return why records have no value, by status; records without the metric were unreadable."""
     counts = Counter(one.status for one in scores.values() if one.value is None)
     counts["unreadable"] += total - len(scores)
-    found = [(f"{count:,} {status}", status) for status, count in counts.most_common() if count]
-    why = ", ".join(status if len(found) == 1 else counted for counted, status in found)
+    why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
     return f" ({why})" if why else ""
 
 

@@ -1,4 +1,4 @@
-"""Nuggets step by step: create banks, assign them to responses, score runs; also compare the two triads.
+"""Nuggets step by step: create banks, assign them to responses, score runs; also compare ordinary with nugget scores.
 
 Each step streams its output: a line is written as soon as it is ready. Replies are stored, so an interrupted step
 resumes where it stopped and pays for nothing twice.
@@ -101,7 +101,8 @@ def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
                     f"{offered(found.columns)}"
                 )
         routes.check(maker)
-        routes, found = replace(routes, asked=maker.asks), replace(found, renamed=0)
+        told = tuple(note for note in found.notes if "response" not in note.text)  # responses are not used
+        routes, found = replace(routes, asked=maker.asks), replace(found, renamed=0, notes=told)
         plan = Plan(spec, records, found, judges, routes, (maker,), {}, {})
         yield replace(plan, notes=tuple(without_effect(plan, options)))
 
@@ -261,7 +262,7 @@ def _is_board(path: Path | str, form: str) -> bool:
 
 
 def compare_methods(source: Any, options: RunOptions) -> Run:
-    """Evaluate with both triads, plain and nuggetized; each result and the summary show them side by side."""
+    """Compute ordinary and nugget scores; each result and the summary show them side by side."""
     return run(source, replace(options, metrics=METHODS))
 
 

@@ -112,9 +112,10 @@ class Assumptions:
             rate, length = self._history.written(judge, task, kind) or WRITTEN[kind]
             self._written[at] = rate, length
             text = "passage" if kind == "bank" else "response"
-            said = f"{rate.expected:.2g} per 100 {text} characters ({rate.low:.2g} to {rate.high:.2g})"
+            said = f"{rate.expected:.2g} ({rate.low:.2g} to {rate.high:.2g})"
             units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
-            self.told[f"{units} by {judge.id.partition('@')[0]}"] = f"{said}, {source(rate.samples, 'result')}"
+            what = f"{units} per 100 characters of {text} by {judge.id.partition('@')[0]}"
+            self.told[what] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]
 
     # ---- lengths

@@ -39,7 +39,7 @@ class Groundedness(Metric):
     unit = "sentence"
     rank = 20
     words = one_score(
-        SUPPORTED, "is the mean rating of how well the contexts support a response, sentence by sentence",
+        SUPPORTED, "On average, the contexts support a response at {}, rated sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(

@@ -1,4 +1,4 @@
-"""Compare the plain triad with the nuggetized one: the same two metrics, judged as a whole and fact by fact.
+"""Compare ordinary scores with nugget scores: the same two metrics, judged as a whole and fact by fact.
 
 The interpretation is written by rules, never by a model, so it cannot contradict the numbers.
 """
@@ -19,7 +19,7 @@ PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 """The plain and the nuggetized metric by aspect."""
 METHODS: Final = ("context_relevance", *(name for pair in PAIRS.values() for name in pair))
-"""The metrics of both triads."""
+"""The metrics of both methods."""
 
 GAP: Final = 10.0
 """Difference in points above which the two are reported as different."""
@@ -29,7 +29,7 @@ _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
         ("groundedness", True): "sentences lose points for some of their parts, while the vital facts score well",
         ("groundedness", False): "whole sentences score better than the facts in them, so check the facts one by one",
         ("relevance", True): "the facts are relevant, but the whole answer leaves part of the question open",
-        ("relevance", False): "the whole answer is relevant, but many of its facts are not",
+        ("relevance", False): "rated higher as a whole than fact by fact",
     }
 )
 

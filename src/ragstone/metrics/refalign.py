@@ -85,8 +85,7 @@ class RefAlign(Metric):
     def lacks(cls, present: Mapping[str, int]) -> str:
         """Return why a suite omits it: always, since a suite never loads a model unasked."""
         return (
-            super(RefAlign, cls).lacks(present)
-            or f"needs a local model (pip install 'ragstone[nli]'){HOW_TO_ADD.format(cls.name)}"
+            super(RefAlign, cls).lacks(present) or f"needs a local model (ragstone[nli]){HOW_TO_ADD.format(cls.name)}"
         )
 
     def made_with(self) -> Mapping[str, str]:

@@ -66,7 +66,7 @@ class ResponseGroundedness(Metric):
     rank = 70
     words = one_score(
         SUPPORTED,
-        "is the mean rating of how well the contexts support a response as a whole",
+        "On average, the contexts support a response at {}, rated as a whole",
         "{are} not fully supported",
     )
     found_words = one_score(

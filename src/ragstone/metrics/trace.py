@@ -86,7 +86,7 @@ class TraceMetric(Metric):
         },
         sentences={
             "adherence": Sentence(
-                "of the responses have every sentence supported",
+                "In {} of the responses, the contexts support every sentence",
                 "{have} a sentence that is not fully supported",
                 "sentence",
             )
@@ -101,7 +101,7 @@ class TraceMetric(Metric):
         },
         sentences={
             "adherence": Sentence(
-                "of the responses have every sentence found in their contexts",
+                "In {} of the responses, every sentence was found in the contexts",
                 "{have} a sentence that was not found",
                 "sentence",
             )

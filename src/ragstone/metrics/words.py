@@ -34,6 +34,11 @@ LEGEND: Final = "legend"
 _PARTIAL: Final = re.compile(r"\|scoring_mode:scale|\](?:mean|median)\b")
 """Matches a signature whose verdicts may be partial: on a scale, or the average of a panel."""
 
+_LACKING: Final = re.compile(
+    r"\{have\} a (.+?) (?:that )?((?:is|was) )?not ((?:fully |\{fully\})?(?:in|found|supported)\b.*)"
+)
+"""Matches what a response lacks, so that a run without such a response can be described without a negation."""
+
 _VERBS: Final = (
     {"have": "have", "are": "are", "were": "were", "lack": "lack"},
     {"have": "has", "are": "is", "were": "was", "lack": "lacks"},
@@ -66,8 +71,8 @@ ANY_COLUMN: Final = "*"
 class Sentence(Struct, frozen=True):
     """The headline of a mean: ``of`` follows the value, ``short`` the number of responses below 1.
 
-    ``short`` may contain ``{have}``, ``{are}``, ``{were}``, ``{lack}`` and ``{fully}``. ``unit`` names the judged unit;
-    empty means the whole response.
+    ``of`` may contain ``{}`` for the value, ``short`` may contain ``{have}``, ``{are}``, ``{were}``, ``{lack}`` and
+    ``{fully}``. ``unit`` names the judged unit; empty means the whole response.
     """
 
     of: str
@@ -75,14 +80,20 @@ class Sentence(Struct, frozen=True):
     unit: str = ""
 
     @property
-    def averages(self) -> bool:
-        """Whether the value is the average share of something in one response."""
-        return self.of.startswith("of a ")
+    def around(self) -> tuple[str, str]:
+        """The words before and after the value; ``On average`` if it is the share of something in one response."""
+        before, _, after = self.of.rpartition("{}")
+        return (before, after) if before else ("On average, " * after.startswith("of a "), f" {after}")
 
-    def falling_short(self, count: int, signature: str) -> str:
-        """Return the clause about ``count`` responses below 1."""
+    def falling_short(self, count: int, signature: str, *, judged: bool) -> str:
+        """Return the clause about ``count`` responses below 1; for none, a sentence. ``judged``: all units are."""
         fully = "fully " if _PARTIAL.search(signature) else ""
-        short = self.short.replace("{have} a ", "{have} at least one ") if count else self.short
+        if count:
+            short = self.short.replace("{have} a ", "{have} at least one ")
+        elif found := _LACKING.fullmatch(self.short):
+            short = "Every {}{} {}{}".format("" if judged else "judged ", *found.groups(""))
+        else:
+            short = f"No response {self.short}"
         return short.format(**_VERBS[count < 2], fully=fully)
 
 

@@ -153,7 +153,7 @@ class Source:
     def recognised(self) -> tuple[str, ...]:
         """One line for each part that is another tool's export, with the counts read so far."""
         several = len(self._parts) > 1
-        found = {name: f"read as {tally}" for name, tally in self._tallies.items() if tally.title}
+        found = {name: str(tally) for name, tally in self._tallies.items() if tally.title}
         return tuple(f"{name}: {line}" if several else line for name, line in found.items())
 
     @property

@@ -106,7 +106,7 @@ class Survey(Struct, frozen=True):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Lines for the user: recognised exports, suggested options, repeated ids, then the notes."""
-        lines = [*self.recognised, *self.near_misses]
+        lines = [*(f"recognised: {line}" for line in self.recognised), *self.near_misses]
         if self.renamed:
             first, count = next(iter(self.duplicates.items()))
             said = f"{counted(count, 'record')} have the id '{first}'; repeats get a suffix: '{first}#2'"

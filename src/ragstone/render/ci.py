@@ -16,16 +16,13 @@ from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import Comparison
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
-    BEFORE,
-    NOT_COMPARED,
     Behind,
     behind,
     findings,
     headline,
-    in_the_way,
     interval_said,
     leading_of,
-    left_out,
+    limits,
     moved_title,
     notes,
     outcome_said,
@@ -178,7 +175,7 @@ def compared(found: Comparison) -> bytes:
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"- {_plain(line)}" for line in (*findings(found), *notes(found)))]
-    for title, told in {BEFORE: in_the_way(found), NOT_COMPARED: left_out(found)}.items():
+    for title, told in limits(found).items():
         lines += ["", f"### {title}", "", *(f"- {_plain(line)}" for line in told)] if told else []
     if leading is not None and leading.moved:
         lines += ["", f"### {_plain(moved_title(leading))}", ""]

@@ -12,17 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ragstone.analysis.check import DROPS, CheckResult, Decision, Threshold, Worst
-from ragstone.analysis.compare import (
-    NO_TEST,
-    NOT_SHOWN,
-    SAME_IDS,
-    VERSION,
-    Compared,
-    Comparison,
-    Finding,
-    points_apart,
-    said,
-)
+from ragstone.analysis.compare import NOT_SHOWN, SAME_IDS, VERSION, Compared, Comparison, Finding, points_apart, said
 from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.analysis.verdicts import Wanting
@@ -46,9 +36,6 @@ _FOUND: Final = {
     "nothing": "No value in both runs (no test possible)",
 }
 """Text for each finding; ``label`` is the label of the second run, ``few`` is what the test lacks."""
-BEFORE: Final = "Before you rely on these results"
-NOT_COMPARED: Final = "Not compared"
-"""Titles above the caveats and above what was left out."""
 IDS: Final = 3
 """Maximum number of ids listed for records that only one run has."""
 GROUPS: Final = 20
@@ -73,14 +60,14 @@ def headline(found: Comparison, leading: Compared | None) -> str:
         counted = f"{number(pairs.pairs)} of {plural(max(found.first.records, found.second.records), 'record')} paired"
     if pairs.low is not None and pairs.high is not None:
         counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
-    verb = " is" if leading.finding in ("higher", "lower") else ":"
     finding = said(leading, found.second.label)
-    if verb == ":" and pairs.difference:
-        finding = f"{points_apart(pairs.difference, found.second.label)}; {finding}"
-    words = f"{leading.metric}{verb} {finding} ({counted})".replace(") (", "; ")
-    if pairs.difference and not leading.tested:
-        apart = points_apart(pairs.difference, found.second.label)
-        words = f"{leading.metric} is {apart} ({counted}). {NO_TEST.capitalize()}: {leading.why}"
+    apart = points_apart(pairs.difference, found.second.label) if pairs.difference else ""
+    if leading.finding in ("higher", "lower"):
+        words = f"{leading.metric} is {finding} ({counted})"
+    elif apart and not leading.tested:
+        words = f"{leading.metric} is {apart} ({counted}). {finding[:1].upper()}{finding[1:]}"
+    else:
+        words = f"{leading.metric}: {f'{apart}; ' * bool(apart)}{finding} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
         higher = f"{plural(pairs.wins, 'record')} {'is' if pairs.wins == 1 else 'are'} higher"
         words += f". {higher}, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
@@ -155,6 +142,11 @@ def contexts_said(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     if same == len(first) == len(second):
         return "the same passages in another order"
     return f"{number(same)} of {plural(max(len(first), len(second)), 'passage')} unchanged".replace(NBSP, " ")
+
+
+def limits(found: Comparison) -> dict[str, list[str]]:
+    """Return the caveats of a comparison and what was left out, by title."""
+    return {"Before you rely on these results": in_the_way(found), "Not compared": left_out(found)}
 
 
 def in_the_way(found: Comparison) -> list[str]:

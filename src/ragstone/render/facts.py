@@ -59,9 +59,9 @@ class Headline:
         self.interval = between(low, high, self.scored) if entry["interval"] else ""
         self.sentence = sentence = sentence_of(metric, signature)
         self.units = plural(judged, sentence.unit) if sentence and sentence.unit and judged else ""
-        self.short = f"{'are' if lower > 1 else 'is'} below 100%"
+        self.short = f"{'are' if lower > 1 else 'is'} below 100%" if lower else "No response is below 100%"
         if sentence:
-            self.short = sentence.falling_short(lower, signature)
+            self.short = sentence.falling_short(lower, signature, judged=not entry["units"]["unjudged"])
 
     def __str__(self) -> str:
         """Return one or two sentences; the number is the mean in the table, and means are over responses."""
@@ -70,10 +70,10 @@ class Headline:
         if self.sentence is None:
             counted = "; ".join(filter(None, [interval, f"mean over {plural(self.scored, 'record')}"]))
             return f"{self.title[:1].upper()}{self.title[1:]}: {self.value} ({counted})."
-        average, every = "On average, " * self.sentence.averages, plural(self.scored, "response")
-        which = f"{number(self.lower)} of {every}" if self.lower else "No response"
+        (before, after), every = self.sentence.around, plural(self.scored, "response")
+        which = f"{number(self.lower)} of {every} " if self.lower else ""
         counted = f"{self.units} in {every}" if self.units else every
-        return f"{average}{value} {self.sentence.of} ({counted}). {which} {self.short}."
+        return f"{before}{value}{after} ({counted}). {which}{self.short}."
 
 
 class Cause(Struct, frozen=True):
@@ -331,9 +331,9 @@ def cost_said(bill: Mapping[str, Any]) -> str:
     paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
     if not paid["calls"] and not lost:
         if bill.get("unseen"):
-            return "nothing (offline)"
+            return "free (offline)"
         if bill["sent"] or bill["failed"]:
-            return "nothing (no call was answered)"
+            return "free (no call was answered)"
         return "free (every reply was in the store)" if bill["replayed"] else "free (no call was needed)"
     parts = [dollars(paid["dollars"])] if paid["calls"] else []
     if paid["input_tokens"] or paid["output_tokens"]:

@@ -210,10 +210,11 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
         return [_part(f"Nothing could be scored in {every}.")]
     counted = every if head.scored == records else f"{number(head.scored)} of {every}"
     value = f"{head.value} (95% CI {head.interval})" if head.interval else head.value
+    before, after = head.sentence.around if head.sentence else ("", f" is the mean of {head.metric}, {head.title}")
     parts = [
-        *([_part("On average, ")] if head.sentence and head.sentence.averages else []),
+        *([_part(before)] if before else []),
         _part(value, sort=head.metric),
-        _part(f" {head.sentence.of if head.sentence else f'is the mean of {head.metric}, {head.title}'} ("),
+        _part(f"{after} ("),
         _part(counted, sort="position"),
         _part("). "),
     ]
@@ -223,7 +224,7 @@ def sentence(records: int, head: Headline | None, doubts: Iterable[str], group: 
             _part(f" {head.short}."),
         ]
     else:
-        parts.append(_part(f"No response {head.short}."))
+        parts.append(_part(f"{head.short}."))
     if group is not None:
         parts += [
             _part(f" Lowest {group.field}: "),

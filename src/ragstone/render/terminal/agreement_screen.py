@@ -276,7 +276,7 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> Rendera
     wide = ", ".join(mean.score for mean in means if not mean.more)
     more = [f"to halve each interval, label this many more records: {enough}"] if enough else []
     if wide:
-        more.append(f"to halve the interval of {wide}, evaluate and label more records than this run has")
+        more.append(f"this run is too small to halve the interval of {wide}; evaluate and label more records")
     rows = told_rows("Labels", more)
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]

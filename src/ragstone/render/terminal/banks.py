@@ -96,7 +96,7 @@ def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Pag
     told = RunFacts(run)
     summary = told.summary
     count = sum(assigned.grades.values())
-    said = f"{plural(count, 'nugget')} assigned in {plural(assigned.responses, 'response')}"
+    said = f"{plural(count, 'nugget label')} assigned in {plural(assigned.responses, 'response')}"
     if assigned.unjudged:
         said += f", {number(assigned.unjudged)} unjudged"
     first = RECALL.score_names()[0]

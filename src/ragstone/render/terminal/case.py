@@ -106,6 +106,7 @@ class _Drawing:
         self.by_metric: dict[str, Mapping[str, Any]] = {score["metric"]: score for score in result["scores"]}
         self.map = SentenceMap.of(result, self.grounds)
         self.names = drawn_at(self.by_metric)
+        self.kinds: set[str] = set()
 
     # ---- texts
 
@@ -136,13 +137,19 @@ class _Drawing:
                 rows.append(("", self.grounds.piece(text[at : part.start])))
             at = max(at, part.end)
             piece = self.grounds.piece(text[part.start : part.end], part.kind)
-            rows.append((self.look.mark(part.kind), Group(piece, *self._under(part, text[part.start : part.end]))))
+            rows.append((self._mark(part.kind), Group(piece, *self._under(part, text[part.start : part.end]))))
         if text[at:].strip():
             rows.append(("", self.grounds.piece(text[at:])))
-        below: list[RenderableType | None] = [self.grounds.legend(sign for part in sentences for sign in part.signs())]
+        signs = (sign for part in sentences for sign in part.signs() if sign[0] in self.kinds)
+        below: list[RenderableType | None] = [self.grounds.legend(signs)]
         below += [self.map.reason("support"), self.map.notes()] if self.map else []
         shown = (indented(block) for block in below if block is not None)
         return section("Response", marked(rows), *shown, note=self._asked())
+
+    def _mark(self, kind: str) -> Text:
+        """Return the sign of a kind of verdict, which the legend then explains."""
+        self.kinds.add(kind)
+        return self.look.mark(kind)
 
     def _marked(self) -> list[Marked]:
         """Return the judged sentences and those from which claims were extracted, in order."""
@@ -184,7 +191,7 @@ class _Drawing:
                 continue
             below = () if told else self.grounds.because(verdict)
             if len(part.claims) > 1:
-                yield marked([(self.look.mark(kind), Group(Text(self.grounds.shown(claim)), *below))], margin=1)
+                yield marked([(self._mark(kind), Group(Text(self.grounds.shown(claim)), *below))], margin=1)
                 continue
             which = "the claim" if same else f"the claim \u201c{self.grounds.shown(claim, 1)}\u201d"
             yield self.grounds.aside(f"{self.names['claims']}: {which} is {word(self.names['claims'], verdict)}")
@@ -207,7 +214,7 @@ class _Drawing:
                 yield from self.map.under(resting, shown, named="trace", beside=part.kind, told=told)
                 continue
             blocks = self.map.under(resting, shown, named=f"trace of {self.map.names[resting.key]}")
-            yield marked([(self.look.mark(resting.kind), Group(*blocks))], margin=1)
+            yield marked([(self._mark(resting.kind), Group(*blocks))], margin=1)
 
     def _asked(self) -> str:
         own = self.names.get("sentences", "") if self._verdicts("sentences") else ""
@@ -255,7 +262,7 @@ class _Drawing:
             line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
             blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
             if columns is not None and in_columns:
-                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look, full=self.full)))
+                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
         return section("Scores", indented(Group(*blocks)))
 
     def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
@@ -294,6 +301,8 @@ class _Drawing:
         if score["reason"] and not (in_columns and score["value"] is None):
             yield self.grounds.aside(self.grounds.shown(score["reason"]))
         if score["metric"] in self.names.values() or score["metric"] in GRADED:
+            return
+        if score["status"] == "empty" and not self.full:  # the reason has said so
             return
         for name, steps in (score["detail"].get("steps") or {}).items():
             listed = " ".join(f"{number}. {step}" for number, step in enumerate(steps, 1))

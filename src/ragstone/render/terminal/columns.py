@@ -1,4 +1,4 @@
-"""Draw tables of scores: multi-column metrics in rows of two, the plain and the nuggetized triad, and repeats."""
+"""Draw tables of scores: multi-column metrics in rows of two, ordinary and nugget scores, and repeats."""
 
 from __future__ import annotations
 
@@ -116,13 +116,8 @@ def passed(entry: Mapping[str, Any]) -> str:
 # ---- of a record
 
 
-def columns_of_record(
-    metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look, *, full: bool = False
-) -> RenderableType:
-    """Return the values, their possible range if units are unjudged, and the reasons for missing ones, each once.
-
-    ``full`` adds what the columns mean.
-    """
+def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
+    """Return the values, their possible range if units are unjudged, the reasons for missing ones, and a legend."""
     rows, drawn = _found(metric, scores), _table_of(metric)
     told = [_told(found, drawn.rows[row]) for row, found in rows.items()]
     wide = max(map(len, rows), default=0) + sum(len(title) + 2 for title in drawn.titles) + 2
@@ -136,7 +131,7 @@ def columns_of_record(
     notes = [] if beside else [f"{row}: {text}" for row, text in zip(rows, told, strict=True) if text]
     notes += [f"{', '.join(names)}: {flat(why)}" for why, names in _reasons(drawn, rows).items()]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    notes += [_legend(metric, signature)] if full else []
+    notes.append(_legend(metric, signature))
     return Group(table(columns), *(Prose(line, "quiet") for line in notes))
 
 
@@ -169,7 +164,7 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
         " to ".join(map(signed, found["interval"])) if found.get("interval") else "" for found in methods.values()
     ]
     titled = {
-        "plain": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
+        "ordinary": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
         "nuggets": [percent(found["nuggetized"], found.get("records", 1)) for found in methods.values()],
         "points": [signed(found["difference"]) for found in methods.values()],
         "95% CI": intervals,
@@ -180,7 +175,7 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
         between = f" (95% CI {interval})" if interval and all(column.title != "95% CI" for column in columns) else ""
         said.append(Prose(f"{aspect}: {flat(found['interpretation'])}{between}"))
-    return section("Plain and nuggetized triad", table(columns), *said)
+    return section("Ordinary and nugget scores", table(columns), *said)
 
 
 def _fitting(
@@ -215,7 +210,10 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
     }
     columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
-    said = "spread: standard deviation over the repeats, in points; flips: units whose label changed between repeats"
+    said = (
+        "mean: over all repeats (other tables use the first); spread: standard deviation over the repeats, in points; "
+        "flips: units whose label changed between repeats"
+    )
     return section(f"Asked {times} times", indented(table(columns)), indented(Prose(said, "quiet")))
 
 

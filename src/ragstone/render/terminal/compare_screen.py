@@ -21,17 +21,14 @@ from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
 from ragstone.render.agreement import agreements
 from ragstone.render.comparison import (
-    BEFORE,
-    NOT_COMPARED,
     Behind,
     behind,
     contexts_said,
     findings,
     headline,
-    in_the_way,
     interval_said,
     leading_of,
-    left_out,
+    limits,
     moved_title,
     notes,
     outcome_said,
@@ -79,8 +76,7 @@ def compare_page(
         Prose(headline(found, leading)),
         _table(found),
         Group(*map(Prose, findings(found)), *(Prose(note, "quiet") for note in notes(found))),
-        _lines(BEFORE, in_the_way(found)),
-        _lines(NOT_COMPARED, left_out(found)),
+        *(section(title, *map(Prose, lines)) for title, lines in limits(found).items() if lines),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place()) if follow else None,
     )
@@ -153,10 +149,6 @@ def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
 
 def _pairs(one: Compared) -> int:
     return one.paired.pairs if one.paired else 0
-
-
-def _lines(title: str, lines: Sequence[str]) -> RenderableType | None:
-    return section(title, *map(Prose, lines)) if lines else None
 
 
 # ---- which records

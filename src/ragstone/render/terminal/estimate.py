@@ -146,7 +146,7 @@ def _budget(estimate: Estimate) -> list[str]:
     words = {
         None: "may be reached: the limit is within the range of the estimate",
         True: "enough, even for the highest estimate",
-        False: "will be reached before the run ends",
+        False: "below the estimate: the run would stop early",
     }
     return [words[estimate.fits()]]
 

@@ -14,7 +14,7 @@ from ragstone.render.excerpt import pieces, squeezed
 from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look
 from ragstone.render.terminal.tables import by_kind
-from ragstone.render.text import clean, flat, middle, shorten
+from ragstone.render.text import clean, flat, middle, plural, shorten
 from ragstone.render.wording import where
 
 LONG: Final = 3
@@ -65,7 +65,7 @@ class Grounds(Struct, frozen=True):
         if old:
             yield self.aside(f"{' and '.join(old)} (quoted above)")
         if len(quotes) > QUOTES > len(old) and not self.full:
-            yield self.aside(f"{len(quotes) - QUOTES} more: use --full")
+            yield self.aside(f"{plural(len(quotes) - QUOTES, 'more quote')}: add --full")
 
     def aside(self, words: str) -> Text:
         """Return dim text."""

@@ -1,4 +1,4 @@
-"""Draw the screen of ``ragstone compare-methods``: both triads side by side, and their largest differences."""
+"""Draw the screen of ``ragstone compare-methods``: ordinary and nugget scores, and their largest differences."""
 
 from __future__ import annotations
 

@@ -202,7 +202,9 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
         rows += told_rows("Reused", [words])
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], "quiet")
     rows += told_rows("Time", [told.time] if told.time else [])
-    rows += told_rows("Skipped", left_out_lines(told.left_out, place.source), "quiet")
+    file = str(run.spec.get("input", ""))  # without its folder
+    source = place.source or (file if Path(file).is_file() else "")
+    rows += told_rows("Skipped", left_out_lines(told.left_out, source), "quiet")
     if place.folder:
         rows += _files(run, place)
     if place.lines:

@@ -246,7 +246,7 @@ class SentenceMap:
             text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
             rows.append((sign(state_of(place), look), self.grounds.quoted(where, text)))
         if len(places) > most:
-            rows.append((Text(), self.grounds.aside(f"{number(len(places) - most)} more: use --full")))
+            rows.append((Text(), self.grounds.aside(f"{number(len(places) - most)} more: add --full")))
         return marked(rows)
 
     def counts(self, passage: str) -> str:

@@ -67,17 +67,12 @@ def _called(combination: Combination) -> str:
 def _noise(found: Tuning) -> Iterator[str]:
     """Yield whether the winner is significantly better and, if not, the cheapest of the equally good ones."""
     others, equal = len(found.tried) - 1, len(found.equals)
+    other = _called(next(one.combination for one in found.tried if one is not found.winner))
     if not equal:
-        yield f"It is significantly better than {'the other' if others == 1 else f'all {others} others'}."
+        yield f"Significantly better than {other if others == 1 else f'all {others} others'}."
         return
-    rest = (
-        "the other"
-        if others == 1
-        else f"{equal} of the {others} others"
-        if equal < others
-        else f"any of {others} others"
-    )
-    yield f"It is not significantly different from {rest}."
+    rest = other if others == 1 else f"{equal} of the {others} others" if equal < others else f"any of {others} others"
+    yield f"No significant difference from {rest}."
     cheap = found.cheapest
     if dollars(cheap.cost) != dollars(found.winner.cost):  # it is also shown as cheaper
         yield (
@@ -161,7 +156,7 @@ def _written(written: tuple[Path, str] | None) -> RenderableType | None:
 def _rows(found: Tuning, command: Sequence[str]) -> Iterator[tuple[str, RenderableType]]:
     bill, estimate = found.bill, found.estimate
     yield "Calls", f"{number(bill['calls'])} sent, {number(bill['tokens'])} tokens"
-    told = dollars(bill["dollars"]) if bill["calls"] else "none"
+    told = dollars(bill["dollars"]) if bill["calls"] else "free"
     if estimate is not None and estimate["calls"]["high"]:
         told += f" (estimated: {_money(estimate)})"
     yield "Cost", told

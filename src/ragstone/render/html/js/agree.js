@@ -55,7 +55,7 @@ function disagreementsPart() {
     'agreement',
     'disagreements',
     'Disagreements',
-    el('p.note', `The ${count(first.disagreements.length)} largest, worst first.`),
+    el('p.note', `${count(first.disagreements.length)} shown, largest first.`),
     el('ol.differing', first.disagreements.map(disagreementView)),
   );
 }

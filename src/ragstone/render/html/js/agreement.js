@@ -23,7 +23,7 @@ function agreementFigures(block) {
 
 /** The confusion matrix; each cell is shaded by its share of the row, also given as text. @param {any} block */
 function matrixView(block) {
-  const called = `Number of ${block.unit}s by label from ${block.people} (row) and the judge (column), with percent of the row`;
+  const called = `${block.unit[0].toUpperCase()}${block.unit.slice(1)}s by label: ${block.people} in rows, the judge in columns; percentages are of the row`;
   const rows = block.labels.map((/** @type {string} */ label, /** @type {number} */ at) => {
     const all = block.counts[at].reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 0);
     return tableRow(

@@ -190,7 +190,7 @@ function tabsOf(record, lights) {
     },
     Object.values(record.document.methods || {}).some((found) => found.difference !== null) && {
       name: 'methods',
-      title: 'Plain and nuggetized',
+      title: 'Ordinary and nugget scores',
       body: () => methodsTable(record.document.methods),
     },
     panels > 0 && { name: 'panel', title: 'Panel', body: () => panelView(record, lights) },

@@ -22,9 +22,9 @@ function groupsBody(all, open) {
   if (!first.fields.length) {
     const why = first.ungrouped.length
       ? [
-          'No groups: all records have the same value, or there are too many values, in ',
+          'Cannot group by ',
           foreign(first.ungrouped.join(', ')),
-          '.',
+          ': several records must share a value, and there must be at least two such values.',
         ]
       : 'No field to group by; add one to the records, e.g. topic.';
     return el('p.empty', why);
@@ -70,7 +70,7 @@ function groupsBody(all, open) {
         ? ` Marked groups have ${FEWEST} records or more and an interval entirely ${side} it.`
         : null,
       alone
-        ? ` Left out: ${plural(alone, 'record')} alone in ${alone === 1 ? 'its' : 'their'} group or without a value.`
+        ? ` Excluded: ${plural(alone, 'record')} that ${alone === 1 ? 'is alone in its' : 'are alone in their'} group or ${alone === 1 ? 'has' : 'have'} no value.`
         : '',
     ),
     groups.length > shown.length

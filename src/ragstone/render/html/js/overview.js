@@ -19,7 +19,7 @@ function overviewView() {
       first.metrics.length > cards.length && cards.length
         ? el(
             'p.note.more.screen',
-            el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} measures`),
+            el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} scores`),
             ' are in the table below.',
           )
         : null,
@@ -112,7 +112,7 @@ function card(metric) {
 /** The words after a number of records, by status. @type {Record<string, string>} */
 const WITHOUT = {
   partial: 'partly judged',
-  empty: 'with nothing to judge',
+  empty: 'empty',
   missing_field: 'missing a field',
   judge_failed: 'where the judge failed',
   disabled: 'switched off',
@@ -254,11 +254,11 @@ function everyMetric() {
   return section('every', 'every', 'Every metric', wide('All metrics as a table', table));
 }
 
-/** The plain and the nuggetized triad, if the run has both. */
+/** Ordinary and nugget scores, if the run has both. */
 function methodsBlock() {
   const methods = first.methods || {};
   if (Object.values(methods).every((found) => found.difference === null)) return null;
-  return section('every', 'methods', 'Plain and nuggetized triad', methodsTable(methods));
+  return section('every', 'methods', 'Ordinary and nugget scores', methodsTable(methods));
 }
 
 /** Missing and partial scores, by cause. */

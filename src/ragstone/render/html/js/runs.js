@@ -91,7 +91,7 @@ function trendChart(runs, metric) {
     el('p.ends', el('span', `run ${points[0].run.run}`), el('span', `run ${last.run.run}`)),
     el(
       'p.coverage',
-      `${count(points.length)} runs with the same name (up to a number at its end), input and signature${others ? `; ${plural(others, 'other run')} not shown` : ''}`,
+      `${count(points.length)} runs with the same name (ignoring a final number), input and signature.${others ? ` Not shown: ${plural(others, 'other run')}.` : ''}`,
     ),
   );
 }
@@ -150,22 +150,26 @@ function drawChosen() {
 function runsTable(runs) {
   const names = metricsOf(runs, COLUMNS);
   const paid = runs.some((run) => run.dollars);
+  const main = runs.some((run) => run.lead && !names.includes(run.lead));
   return el(
     'table.plain.runs-table',
     tableHead(
       columnHead(unseen('Compare')),
       columnHead('Run'),
-      ['Records', ...(paid ? ['Cost'] : []), ...names.map(named)].map((title) => columnHead(title, 'number')),
+      ['Records', ...(paid ? ['Cost'] : []), ...(main ? ['Main metric'] : []), ...names.map(named)].map((title) =>
+        columnHead(title, 'number'),
+      ),
     ),
     el(
       'tbody',
-      runs.map((run) => runRow(run, names, paid)),
+      runs.map((run) => runRow(run, names, paid, main)),
     ),
   );
 }
 
-/** @param {any} run @param {string[]} names @param {boolean} paid */
-function runRow(run, names, paid) {
+/** @param {any} run @param {string[]} names @param {boolean} paid @param {boolean} main */
+function runRow(run, names, paid, main) {
+  const lead = run.metrics[run.lead];
   const box = el('input', {
     type: 'checkbox',
     checked: picked.has(run.run),
@@ -195,6 +199,7 @@ function runRow(run, names, paid) {
     ),
     el('td.number', count(run.records)),
     paid ? el('td.number', run.dollars ? dollars(run.dollars) : DASH) : null,
+    main ? el('td.number', lead ? [percent(lead[0], lead[3]), el('span.note', named(run.lead))] : DASH) : null,
     names.map((name) => {
       const entry = run.metrics[name];
       return entry

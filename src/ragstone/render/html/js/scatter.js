@@ -68,9 +68,9 @@ function plot(below) {
     placeBrush(brush, across(chosen[0][0]), up(chosen[1][1]), across(chosen[0][1]), up(chosen[1][0]));
   brushing(drawing, brush, (x, y) => ({ x: bounded((x - left) / size), y: bounded(1 - (y - top) / tall) }));
   const lost = without
-    ? `${plural(without, 'record')} without both values ${without === 1 ? 'is' : 'are'} left out. `
+    ? `${plural(without, 'record')} ${without === 1 ? 'is' : 'are'} left out: ${without === 1 ? 'it lacks' : 'they lack'} one of the two scores. `
     : '';
-  refill(below, `${lost}Draw a box around dots to show only those records; scores can also be filtered below.`);
+  refill(below, `${lost}Drag a box around dots to show only those records. You can also filter by score below.`);
   return drawing;
 }
 

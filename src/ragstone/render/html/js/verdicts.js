@@ -162,9 +162,9 @@ function quoteLine(record, quote, metric) {
   return quoted(record.wordsOf(quote), place);
 }
 
-/** The plain and the nuggetized triad of a record or a run, side by side. @param {Record<string, any>} methods */
+/** Ordinary and nugget scores of a record or a run, side by side. @param {Record<string, any>} methods */
 function methodsTable(methods) {
-  const titles = ['Plain', 'By nuggets', 'Points'];
+  const titles = ['Ordinary', 'Nuggets', 'Points'];
   const rows = Object.entries(methods).map(([aspect, found]) =>
     tableRow(
       named(aspect),

@@ -24,7 +24,7 @@ const VERDICTS = {
 const STATUS = {
   scored: 'scored',
   partial: 'partly judged',
-  empty: 'nothing to judge',
+  empty: 'empty',
   missing_field: 'a field is missing',
   judge_failed: 'the judge failed',
   disabled: 'switched off',
@@ -60,12 +60,12 @@ function wordFor(metric, verdict) {
 }
 
 /**
- * Short names of judges: `gpt-4o-mini` for `openai/gpt-4o-mini@HOST`. Judges of the same model keep their host,
+ * Short names of judges: `gpt-4o-mini` for `openai/gpt-4o-mini@HOST`, `human:a.jsonl` for `human:labels/a.jsonl`. Judges of the same model keep their host,
  * or else their whole name.
  * @param {string[]} names @returns {Record<string, string>}
  */
 function shortJudges(names) {
-  const short = names.map((name) => name.split('@')[0].split('/').pop() || name);
+  const short = names.map((name) => name.split('@')[0].replace(/[^:]*\//, '') || name);
   const hosts = names.map((name) => /@(?:\w+:\/\/)?([^/]+)/.exec(name)?.[1]);
   const hosted = names.map((name, place) => (hosts[place] ? `${short[place]}@${hosts[place]}` : name));
   const found = names.map((name, place) =>
