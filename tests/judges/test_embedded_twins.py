@@ -149,7 +149,7 @@ WRONG = {
     "bus-line-7": ["contradicted: says 30 minutes; passage 2 says 20 minutes"],
     "muzej-chasy": ["contradicted: says бесплатный; passage 2 says 200 рублей"],
     "grinder-review": ["not found: Golden Bean"],
-    "hut-packing": ["nearest: passage 2 says Cooking on stoves of your own is not allowed"],
+    "hut-packing": ['nearest: passage 2 says "Cooking on stoves of your own is not allowed'],
 }
 """The planted errors that a reason names, by record."""
 

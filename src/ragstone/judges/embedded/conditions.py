@@ -11,7 +11,7 @@ from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
 from ragstone.judges.embedded.quantities import Quantity
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
-from ragstone.judges.embedded.words import NAME, function_stems, pronouns
+from ragstone.judges.embedded.words import NAME, function_stems, listed_words, pronouns
 
 EXCEPTED = 0.7  # minimum share of a statement in a sentence for its exception to count
 BEHIND = 4  # words after a noun within which a limit belongs to it: "orders over 100 euros"
@@ -221,7 +221,8 @@ def _forbidden(aligned: Alignment) -> Clash | None:
     wanted = SAME * sum(weight for j, weight in aligned.weight.items() if aligned.stems[j] not in aligned.asked)
     for line in (one for one in aligned.lines if aligned.weight_in(one) >= wanted):
         held = {j: places for j in aligned.content if (places := aligned.found(j, line)[0])}
-        for at, forbids in _permissions(line) if len(held) > 1 and not _CONDITION.search(line.text) else ():
+        enough = len(held) > 1 or held.keys() >= {j for j in aligned.content if aligned.words[j] not in _spare()}
+        for at, forbids in _permissions(line) if enough and not _CONDITION.search(line.text) else ():
             turns = [p for p in range(1, len(line.tokens)) if line.turns(p) and line.words[p] != "or"]
             inside = range(
                 max((p for p in turns if p <= at), default=0), min((p for p in turns if p > at), default=LONG)
@@ -232,6 +233,11 @@ def _forbidden(aligned: Alignment) -> Clash | None:
                 first = next((j for j in held if aligned.stems[j] not in aligned.asked), 0)
                 return line.clash("negation", aligned.around(first), line.around(at))
     return None
+
+
+@lru_cache(maxsize=1)
+def _spare() -> frozenset[str]:
+    return pronouns(LANGUAGE) | AUXILIARIES | listed_words("selves", LANGUAGE) | {"you"}
 
 
 def _permissions(side: ParsedStatement) -> Iterator[tuple[int, bool]]:

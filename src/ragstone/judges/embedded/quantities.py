@@ -304,6 +304,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         letter = text[end : end + 4].strip(" \u00a0\u00b0\u00ba-").lower()[:1]
         kind = _TEMPERATURES.get(low[at], _TEMPERATURES.get(letter, "degree"))
         return kind, 1.0, kind, at
+    if low[i] in ordinals():  # "the third working day" is no duration
+        return RANK, 1.0, "", i
     reach = i + 1 if text[end : end + 1] in {",", ";"} else i + 3  # "in 2004, two years before the crisis"
     for k in range(i + 1, min(reach, size)):
         named = low[k] in units or tokens[k].stem in units
@@ -321,8 +323,6 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
     if YEARS[0] <= value <= YEARS[1] and written.removesuffix("s").isdecimal():
         decade = value % 10 == 0 and _DECADE.match(text, end - 1) is not None
         return "decade" if decade else "year", 1.0, "", i
-    if low[i] in ordinals():
-        return RANK, 1.0, "", i
     counted = after and after[0].isalpha() and after[0] not in word_set("function") and tokens[i + 1].kind != NUMBER
     return "", 1.0, after[0] if counted and _BLANK.fullmatch(text, end, tokens[i + 1].start) else "", i
 

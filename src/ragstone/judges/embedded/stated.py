@@ -25,6 +25,7 @@ from ragstone.judges.embedded.words import (
     listed_phrases,
     listed_stems,
     listed_words,
+    pronouns,
     tokens_of,
 )
 from ragstone.segment import FUNCTION_WORDS, language_of, sentences
@@ -128,6 +129,13 @@ def _lead(text: str, language: str) -> int:
 # ---- short answers
 
 
+_ECHO: Final = re.compile(
+    r"(?:i|you|we|they|he|she|it|that|this|there|these|those)\s+(?:am|is|are|was|were|do|does|did|can|could|may|might|will|"
+    r"would|should|must|have|has|had)(?:\s?not|n['\u2019]t)?\W*\Z",
+    re.IGNORECASE,
+)
+"""Matches what repeats an answer: "Yes, *you can*"."""
+_PERMITTED: Final = re.compile(r"\W*(?:can|could|may)\b", re.IGNORECASE)
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 
 
@@ -141,7 +149,7 @@ def restated(question: str, answer: str, language: str) -> str:
     if len(bare) > BRIEF or not question:
         return answer
     said, end = _yes_or_no(bare, language)
-    rest = bare[end:].lstrip(_BREAKS) if said else bare
+    rest = _ECHO.sub("", bare[end:].lstrip(_BREAKS)) if said else bare
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
     words = rest.split()
     stands_for = bool(words) and words[0].lower() in _STAND_FOR  # "It is five years."
@@ -154,6 +162,7 @@ def restated(question: str, answer: str, language: str) -> str:
     if not kept or not (content or (said and not _asks(question))):
         return answer
     if content or said == "yes":
+        kept = f"can {kept}" if language == ENGLISH and _PERMITTED.match(question) else kept
         return f"{kept}: {' '.join(words[stands_for:])}" if content else kept
     denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
     return f"{denials[0]} {kept}"
@@ -182,8 +191,9 @@ def _asked_about(question: str, language: str, *, numbers: bool) -> str:
             question = question.replace(word, " ")
         return " ".join(question.strip(_BREAKS + "?\uff1f").split())
     weight = weigher(language)
+    own = pronouns(language) | listed_stems("selves", language)
     words = [token for token in _content(question, language) if numbers or token.kind != NUMBER]
-    kept = [question[one.start : one.end] for one in words if one.stem not in listed_stems("selves", language)]
+    kept = [question[one.start : one.end] for one in words if one.stem not in own]
     return " ".join(word for word in kept if weight(word.lower()) >= CONTENT and not _asks(word))
 
 

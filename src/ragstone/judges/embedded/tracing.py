@@ -257,12 +257,8 @@ def trace(
         rows.append({**one.outcome.row(), "windows": places, "reason": reason})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items() if stem not in grammar()]
     held, lost = (", ".join(named([word for word, there in words if there is kept])) for kept in (True, False))
-    parts = [f"the passages contain the question's words {held}"] if held else []
-    parts += (
-        [f"not found: {lost}" if held else f"the passages contain none of the question's words ({lost})"]
-        if lost
-        else []
-    )
+    parts = [f"question words in the passages: {held}"] if held else []
+    parts += [f"not found: {lost}" if held else f"no question words in the passages ({lost})"] if lost else []
     return {
         "relevant": sorted(marks[0]) if contexts.asked else None,
         "utilized": sorted(drawn),
