@@ -61,8 +61,12 @@ def test_tables_of_scores_and_of_verdicts(weighed: Path) -> None:
 
 
 def test_verdicts_of_claims_and_nuggets_have_what_their_metric_says_of_them() -> None:
-    """Decision and tokens of a claim; importance, weight and difference of a nugget, whose mean is the record's."""
-    assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "claims,nugget_groundedness,groundedness").code == 0
+    """Decision and tokens of a claim; importance, weight and difference of a nugget, whose mean is the record's.
+
+    A metric may only count its claims, as abstention does.
+    """
+    metrics = "claims,nugget_groundedness,groundedness,abstention"
+    assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", metrics).code == 0
     result = ragstone("show", "1", "r1", "--json").json
     rows = table(ragstone("export", "-f", "csv", "--rows", "verdicts").out)
     claims = [one for one in rows if one["metric"] == "grounding"]

@@ -404,8 +404,9 @@ def traces_of(result: Mapping[str, Any]) -> Iterator[TraceRows]:
 
 
 def _rows_of(detail: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the rows of a score's claims or nuggets by unit."""
-    return {row[kind]: row for kind in ("claim", "nugget") for row in detail.get(f"{kind}s", ()) if kind in row}
+    """Return the rows of a score's claims or nuggets by unit; some metrics only count them, by the same name."""
+    kinds = {kind: rows for kind in ("claim", "nugget") if isinstance(rows := detail.get(f"{kind}s"), list)}
+    return {row[kind]: row for kind, rows in kinds.items() for row in rows if isinstance(row, dict) and kind in row}
 
 
 def _sentence(result: Mapping[str, Any], row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
