@@ -249,14 +249,38 @@ def test_parquet_rows_are_records(tmp_path: Path) -> None:
             "id": [1, 2],
             "contexts": pa.array([[{"docid": "d", "text": "x"}], []]),
             "when": pa.array([0, None], pa.timestamp("s")),
+            "took": pa.array([1500, None], pa.duration("ms")),
             "score": [float("nan"), float("inf")],
             "raw": [b"abc", None],
         }
     )
     first, second = outcomes(written(tmp_path, as_parquet(table), "x.parquet"))
     assert (first.id, first.contexts) == ("1", (Passage("d", "x", 1),))
-    assert first.meta == {"when": "1970-01-01T00:00:00", "score": None, "raw": {"bytes": 3}}
+    assert first.meta == {"when": "1970-01-01T00:00:00", "took": 1.5, "score": None, "raw": {"bytes": 3}}
     assert (second.contexts, second.where) == ((), "x.parquet row 2")
+
+
+def test_parquet_reads_as_json_lines_where_rows_give_different_keys(tmp_path: Path) -> None:
+    """A struct has every key in every row: what only another row gives is null, which is no value."""
+    passages = {"contexts": [{"docid": "d", "text": "x"}, {"docid": "e", "text": "y"}]}
+    rows: list[dict[str, Any]] = [
+        {"id": "a", **passages, "relevant": {"d": 1}, "overrides": {"m": {"x": 1}}, "eval": {"n": {"y": 2}}},
+        {"id": "b", **passages, "relevant": {"e": 0}, "overrides": {"o": {"z": 1}}, "eval": {"m": {"z": 2}}},
+        {"id": "c", **passages, "relevant": None, "overrides": {"m": {"z": 1}}, "m": {"y": 2}, "n": {"x": 1}},
+        {"id": "d", **passages, "m": {"x": 2}, "qrels": [{"id": "d", "grade": 2}, {"id": "e"}]},
+    ]
+    keys = dict.fromkeys(key for row in rows for key in row)
+    forms = {
+        "x.jsonl": b"\n".join(orjson.dumps(row) for row in rows),
+        "x.parquet": as_parquet([keys | row for row in rows]),
+    }
+    blocks = {name: name for name in ("m", "n", "o")}
+    plain, table = (outcomes(written(tmp_path, data, name), blocks=blocks) for name, data in forms.items())
+    assert [record.overrides for record in plain] == [record.overrides for record in table]
+    assert [record.relevant for record in plain] == [record.relevant for record in table]
+    assert [(record.relevant, bool(record.overrides)) for record in table] == [
+        ({"d": 1}, True), ({"e": 0}, True), (None, True), ({"d": 2, "e": 1}, True),
+    ]  # fmt: skip
 
 
 def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:

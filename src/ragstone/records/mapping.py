@@ -227,7 +227,10 @@ class Mapper:
         return by_field
 
     def _overrides(self, reading: _Reading) -> dict[str, dict[str, Any]]:
-        """Return parameters by metric, from blocks and ``overrides``; raise RecordError if one has two values."""
+        """Return parameters by metric, from blocks and ``overrides``; raise RecordError if one has two values.
+
+        A null is no value: in a table, a row has nulls for all that only other rows give.
+        """
         names = sorted(name for name in self._blocks.keys() & reading.row if isinstance(reading.row[name], dict))
         for name in names:
             reading.consume(name)
@@ -239,16 +242,15 @@ class Mapper:
         found: dict[str, dict[str, Any]] = {}
         for name, parameters in given:
             metric = self._blocks.get(name, name)
-            known = found.setdefault(metric, {})
-            for parameter, value in parameters.items():
-                if known.setdefault(parameter, value) != value:
+            for parameter, value in (parameters or {}).items():
+                if value is not None and found.setdefault(metric, {}).setdefault(parameter, value) != value:
                     raise RecordError(reading.where, f"'{parameter}' is given twice", "keep one of them", field=metric)
         return found
 
     def _is_blocks(self, value: Any) -> bool:
         """Return whether a value contains only parameters by metric."""
         named = isinstance(value, dict) and bool(value) and value.keys() <= self._blocks.keys()
-        return named and all(isinstance(parameters, dict) for parameters in value.values())
+        return named and all(isinstance(parameters, dict | None) for parameters in value.values())
 
     def _response(
         self, reading: _Reading, contexts: tuple[Passage, ...]

@@ -1,8 +1,8 @@
 """Convert values of Python, pandas, numpy, polars and Arrow to JSON types, so that one mapping can read them all.
 
-NaN, NaT and NA mean "missing" in a table and become None, as do infinities. Dates become ISO 8601 strings, decimals and
-integers beyond 64 bits strings of digits, arrays lists, and bytes an object with their length. The result shares no
-objects with the input.
+NaN, NaT and NA mean "missing" in a table and become None, as do infinities. Dates become ISO 8601 strings, durations
+seconds, decimals and integers beyond 64 bits strings of digits, arrays lists, and bytes an object with their length.
+The result shares no objects with the input.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return {"bytes": len(value)}  # not a string, which would be judged
-    for method in ("isoformat", "tolist", "to_list"):
+    for method in ("total_seconds", "isoformat", "tolist", "to_list"):
         convert = getattr(value, method, None)
         if callable(convert):
             return convert()

@@ -393,9 +393,12 @@ def _citation(item: Any) -> Citation:
 
 
 def grades(value: Any, _: list[str]) -> dict[str, int]:
-    """Return grades of relevant passages by id, from ``{id: grade}``, ``[{id, grade}]``, or a list of ids (grade 1)."""
+    """Return grades of relevant passages by id, from ``{id: grade}``, ``[{id, grade}]``, or a list of ids (grade 1).
+
+    A null is no grade: in a table, a row has one for each id that only other rows grade.
+    """
     if isinstance(value, dict):
-        pairs = list(value.items())
+        pairs = [(name, grade) for name, grade in value.items() if grade is not None]
     elif isinstance(value, list):
         pairs = [_graded(item) for item in value]
     else:
@@ -410,7 +413,7 @@ def _graded(item: Any) -> tuple[Any, Any]:
     if not isinstance(item, dict):
         return item, 1
     label = _label(item)
-    return item[label] if label else None, next((item[key] for key in GRADES if key in item), 1)
+    return item[label] if label else None, next((item[key] for key in GRADES if item.get(key) is not None), 1)
 
 
 def truth(value: Any, _: list[str]) -> bool:
@@ -423,11 +426,11 @@ def truth(value: Any, _: list[str]) -> bool:
     return found
 
 
-def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any]]:
-    """Return parameters by metric, from an object of objects."""
+def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any] | None]:
+    """Return parameters by metric, from an object of objects or nulls."""
     if not isinstance(value, dict):
         raise UnfitError(f"expected an object, found {kind(value)}", "{metric: {parameter: value}}")
     for metric, parameters in value.items():
-        if not isinstance(parameters, dict):
+        if not isinstance(parameters, dict | None):
             raise UnfitError(f"{kind(parameters)} for '{metric}'", "expected an object {parameter: value}")
     return value
