@@ -219,6 +219,8 @@ def test_a_shard_of_something_else_is_refused(source: Path, changed: dict[str, A
         options = RunOptions(metrics="grounding", out=options.out, **changed)
     with pytest.raises(ConfigError, match=f"contains shards of another run: .*({said}).*; use another folder with -o"):
         api.run(str(source), options)
+    with pytest.raises(ConfigError, match="its shards were started without --set; use another folder with -o"):
+        api.run(str(source), shard(source, 2, parameters={"grounding": {"threshold": 0.9}}))
     source.write_text(source.read_text().replace("noon", "nine"))
     with pytest.raises(ConfigError, match="its input had different records"):
         api.run(str(source), shard(source, 2))

@@ -69,9 +69,14 @@ class Shards:
             place.put(data, MANIFEST)
         found = cls.found(str(options.out))
         found.check(plan, of or found.of)
-        refreshed = found.manifest["options"].get("refresh")
-        if options.refresh and not refreshed:  # its finished shards would not be asked again
+        now, before = about["options"], found.manifest["options"]
+        if options.refresh and not before.get("refresh"):  # its finished shards would not be asked again
             raise ConfigError(f"{place}: its shards were started without --refresh; use another folder with -o")
+        if now.get("parameters", {}) != before.get("parameters", {}):
+            # A threshold is in no signature, and a merge uses the options of the first shard.
+            told = shlex.join(RunOptions(parameters=before.get("parameters")).words())
+            said = f"with {told}" if told else "without --set"
+            raise ConfigError(f"{place}: its shards were started {said}; use another folder with -o")
         return found
 
     @classmethod
