@@ -125,6 +125,15 @@ def test_every_sentence_of_a_trace_is_a_row_and_a_row_of_ragbench() -> None:
     assert [metric["accuracy"] for metric in agreed["metrics"]] == [1.0, 1.0, 1.0]
 
 
+def test_what_a_judge_did_not_mark_is_null_in_rows_of_ragbench() -> None:
+    """An empty list would say that every sentence is supported, and that none is relevant."""
+    evaluate([row(1)], "trace", ScriptedJudge({"trace": Failed("it is down")}), store="s.db").store.close()
+    bench = json.loads(ragstone("export", "-f", "ragbench", "--store", "s.db").out)
+    marks = [value for name, value in bench.items() if name.endswith(("_score", "sentence_keys", "supported"))]
+    assert marks == [None] * 8
+    assert {one["fully_supported"] for one in bench["sentence_support_information"]} == {None}
+
+
 def test_a_run_without_traces_has_no_rows_of_ragbench() -> None:
     assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding").code == 0
     assert "no traces; make them with: ragstone run FILE -m trace" in refused("export", "-f", "ragbench")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -34,7 +34,7 @@ def row_of(result: Mapping[str, Any], traced: TraceRows) -> dict[str, Any]:
         "documents_sentences": list(sentences.values()),
         "response_sentences": [[row["key"], unit["text"]] for row, unit in traced.response],
         "relevance_explanation": detail.get("relevance_reason", ""),
-        "all_relevant_sentence_keys": _keys(traced, "relevant"),
+        "all_relevant_sentence_keys": _keys(traced.contexts, "relevant"),
         "overall_supported_explanation": detail.get("support_reason", ""),
         "overall_supported": detail.get("overall"),
         "sentence_support_information": [
@@ -46,17 +46,17 @@ def row_of(result: Mapping[str, Any], traced: TraceRows) -> dict[str, Any]:
             }
             for row, unit in traced.response
         ],
-        "unsupported_response_sentence_keys": [row["key"] for row, _ in traced.response if row["supported"] is False],
-        "all_utilized_sentence_keys": _keys(traced, "utilized"),
+        "unsupported_response_sentence_keys": _keys([row for row, _ in traced.response], "supported", marked=False),
+        "all_utilized_sentence_keys": _keys(traced.contexts, "utilized"),
         **{ours: values.get(f"{name}.{column}") for ours, column in SCORES.items()},
     }
 
 
-def _keys(traced: TraceRows, mark: str) -> list[str] | None:
-    """Return the keys of the marked sentences, or None if the judge did not give this mark."""
-    if any(row[mark] is None for row in traced.contexts):
+def _keys(rows: Sequence[Mapping[str, Any]], mark: str, *, marked: bool = True) -> list[str] | None:
+    """Return the keys of the sentences with a mark, or without it; None if the judge did not mark every sentence."""
+    if any(row[mark] is None for row in rows):
         return None
-    return [row["key"] for row in traced.contexts if row[mark]]
+    return [row["key"] for row in rows if row[mark] is marked]
 
 
 def _lines(run: Run) -> Generator[bytes, None, None]:
