@@ -160,6 +160,8 @@ def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
         (("-f", "calls", "-o", "x.csv"), "'.csv' does not fit the format calls; name it as in -o x.jsonl"),
         (("-f", "tot", "-o", "x.csv"), "'.csv' does not fit the format tot; name it as in -o x.tsv"),
         (("-o", "x.tsv"), "'.tsv' could be trec_eval or tot or ir_measures; choose one with --format"),
+        (("--rows", "verdicts"), "jsonl has no rows of verdicts; write a table with --format csv or parquet"),
+        (("--rows", "scores", "-o", "x.jsonl"), "jsonl has no rows of scores"),
         (("-o", "x.csv.gz"), "compressed output is not supported; name it without '.gz'"),
     ],
 )

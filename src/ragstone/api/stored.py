@@ -88,18 +88,21 @@ def open_store(path: Path | str | None = None) -> Store:
     return Store(existing_store(path), renew=False)
 
 
-def export_run(run: Run, form: str, rows: str = "scores", to: Path | str | IO[bytes] | None = None) -> None:
+def export_run(run: Run, form: str, rows: str | None = None, to: Path | str | IO[bytes] | None = None) -> None:
     """Export a run to a file or a binary stream (``to``); Parquet needs a path.
 
     ``form`` is ``jsonl``, ``csv``, ``parquet``, ``calls`` (a recording for ``replay:FILE``), ``assignments`` or
     ``blocks`` (of nuggets), or a leaderboard: ``trec_eval``, ``tot``, ``ir_measures``. The ``rows`` of a table are
-    ``scores`` or ``verdicts``. A leaderboard can be written to a folder, given with a trailing ``/``. Raises InputError
-    if the run has no such results.
+    ``scores`` (the default), ``verdicts`` or ``sentences``. A leaderboard can be written to a folder, given with a
+    trailing ``/``. Raises InputError if the run has no such results, ConfigError for ``rows`` of another format.
     """
+    wanted = format_named(form)
+    if rows is not None and not wanted.table:
+        raise ConfigError(f"{form} has no rows of {rows}; write a table with --format csv or parquet")
+    rows = rows or "scores"
     if isinstance(to, str | Path):
         export_to(run, form, rows, to)
         return
-    wanted = format_named(form)
     if to is None or not wanted.pipes:
         raise ConfigError(f"{form} needs an output file; add -o FILE")
     wanted.write(run, rows, to)

@@ -297,8 +297,8 @@ def export(
     which: Which = "last",
     *,
     form: str | None = opt("--format -f", "FORM", "Format [default: by file extension, else jsonl]"),
-    rows: Literal["scores", "verdicts", "sentences"] = opt(
-        "--rows", "scores|verdicts|sentences", "Rows of a csv or parquet table.", default="scores", shown=True
+    rows: Literal["scores", "verdicts", "sentences"] | None = opt(
+        "--rows", "scores|verdicts|sentences", "Rows of a csv or parquet table. [default: scores]"
     ),
     out: str | None = opt("--out -o", "FILE|DIR/", "File, or folder for leaderboards [default: standard output]"),
     store: StorePath = None,

@@ -32,7 +32,7 @@ class ExportFormat(Struct, frozen=True):
 
     ``write`` takes a run, the rows of a table (``scores``, ``verdicts`` or ``sentences``) and a binary stream.
     ``to_folder``, if a run can be several files, writes them to a folder. ``pipes``: the format can be written to
-    standard output.
+    standard output. ``table``: it has the rows that the user chooses.
     """
 
     name: str
@@ -41,6 +41,7 @@ class ExportFormat(Struct, frozen=True):
     write: Callable[[Run, str, IO[bytes]], None]
     to_folder: Callable[[Run, str], None] | None = None
     pipes: bool = True
+    table: bool = False
 
 
 def line_format(

@@ -64,6 +64,6 @@ def _typed(column: str, value: Any) -> Any:
 
 
 FORMATS: Final = (
-    ExportFormat("csv", (".csv",), "table of --rows", _write_csv),
-    ExportFormat("parquet", (".parquet",), "table of --rows", _write_parquet, pipes=False),
+    ExportFormat("csv", (".csv",), "table of --rows", _write_csv, table=True),
+    ExportFormat("parquet", (".parquet",), "table of --rows", _write_parquet, pipes=False, table=True),
 )
