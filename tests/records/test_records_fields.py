@@ -27,6 +27,8 @@ from reading import record_of, records
         ("nuggets", ["x"], (Nugget("x"),)),
         ("relevant", ["x"], {"x": 1}),
         ("answerable", "no", False),
+        ("answerable", 1.0, True),
+        ("answerable", "0.0", False),
     ],
 )
 def test_every_alias_of_a_field_is_read(field: str, value: Any, read: Any) -> None:

@@ -417,10 +417,13 @@ def _graded(item: Any) -> tuple[Any, Any]:
 
 
 def truth(value: Any, _: list[str]) -> bool:
-    """Return a boolean, also from a word or a list of one: ``true``, ``UNANSWERABLE``, ``["ANSWERABLE"]``."""
+    """Return a boolean, also from a word or a list of one: ``true``, ``UNANSWERABLE``, ``["ANSWERABLE"]``.
+
+    In a table with missing values, true is 1.0.
+    """
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    found = value if isinstance(value, bool) else TRUTHS.get(str(value).strip().casefold())
+    found = value if isinstance(value, bool) else TRUTHS.get(str(value).strip().casefold().removesuffix(".0"))
     if found is None:
         raise UnfitError(f"expected true or false, found {kind(value)}")
     return found
