@@ -49,8 +49,8 @@ def test_columns_are_fields(tmp_path: Path) -> None:
 
 
 def test_tabs_and_marks(tmp_path: Path) -> None:
-    """A TSV file with a byte order mark, blank lines and a nameless first column, as pandas writes its index."""
-    (record,) = outcomes(written(tmp_path, b"\xef\xbb\xbf\tid \tquery\n\n0\ta\tWhy, then?\n\n", "x.tsv"))
+    """A TSV file with a byte order mark, blank lines and rows, and a nameless first column, as pandas writes."""
+    (record,) = outcomes(written(tmp_path, b"\xef\xbb\xbf\tid \tquery\n\n0\ta\tWhy, then?\n\t \t\n\n", "x.tsv"))
     assert (record.id, record.question, record.meta) == ("a", "Why, then?", {"column_1": "0"})
 
 

@@ -64,7 +64,7 @@ def read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
         while (cells := _next(rows, lines)) is not None:
             if isinstance(cells, RecordError):
                 yield cells.where, cells
-            elif cells:
+            elif any(map(str.strip, cells)):  # spreadsheets write rows of blank cells
                 yield lines.where, _row(cells, header, structured, lines.where)
 
 
