@@ -369,8 +369,11 @@ def test_limits_of_a_table_reach_the_backend() -> None:
 
 
 def test_steps_go_to_their_own_judges() -> None:
-    """From flags and from the file alike; a flag for a step beats the file's."""
-    found = spec('[steps]\nclaims = "openai:a"\nsupport = ["openai:b", "openai:c"]', judge=["claims=openai:d"])
+    """From flags and from the file alike; a flag for a step beats the file's, and one for all beats all of them."""
+    own = '[steps]\nclaims = "openai:a"\nsupport = ["openai:b", "openai:c"]'
+    assert set(spec(own, judge=["embedded"]).judges) == {"embedded"}
+    assert set(spec(own, judge=["embedded", "claims=openai:d"]).judges) == {"embedded", "openai:d"}
+    found = spec(own, judge=["claims=openai:d"])
     assert found.default.judges == ("embedded",)
     assert found.steps["claims"].judges == ("openai:d",)
     assert found.steps["support"].judges == ("openai:b", "openai:c")
@@ -414,6 +417,8 @@ def test_panels_have_one_aggregate_and_weights() -> None:
     found = spec(text, judge=["[openai:a,openai:b]"])
     assert (found.default.aggregate, dict(found.default.weights)) == ("min", {"openai:a": 2.0})
     assert spec(text, judge=["[openai:a,openai:b]"], aggregate="max").default.aggregate == "max"
+    own = spec(f'[run]\njudge = "[openai:a,openai:b]"\n{text}', judge=["[openai:b,openai:c]"])
+    assert (own.default.judges, dict(own.default.weights)) == (("openai:b", "openai:c"), {})
     assert refusal(text, judge=["openai:b"]) == (
         "ragstone.toml: [panel] weights names 'openai:a', which is not a judge in this run"
     )
@@ -429,6 +434,7 @@ def test_the_panel_of_response_groundedness_is_its_step() -> None:
     assert (by_flag.steps["response_support"].aggregate, by_flag.default.aggregate) == ("min", "mean")
     own = "[metrics.response_groundedness]\njudges = ['embedded']\n"
     assert spec(own, judge=["response_support=ollama:a"]).steps["response_support"].judges == ("ollama:a",)
+    assert spec(own, judge=["ollama:a"]).steps == {}
     twice = {"response_groundedness": {"judges": ("embedded", "embedded")}}
     assert "names the same judge twice" in refusal(parameters=twice)
 

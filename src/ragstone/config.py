@@ -215,12 +215,14 @@ def resolve(given: RunOptions) -> RunSpec:
     chosen, parameters = _metrics(options, given, file, origin)
     default, steps = _judging(given, file, origin, parameters)
     steps = _completed(default, steps, _specs(default.judges, options, given, file, origin))
-    used = tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
+    used = _named(default, steps)
     specs = _specs(used, options, given, file, origin)
+    known = {*used, *_named(*_judging(replace(given, judge=None), file, origin, parameters))}
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
     for name in weights:
-        if name not in used:
+        if name not in known:
             raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge in this run")
+    weights = {name: weight for name, weight in weights.items() if name in used}
     own = parameters.get("response_groundedness", {}).get("aggregate")
 
     def combined(task: str | None, step: Step) -> Step:
@@ -338,7 +340,7 @@ def _criteria(paths: Sequence[Path | str], of_file: Any, origin: str) -> list[di
 def _judging(
     given: RunOptions, file: Tables, origin: str, parameters: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Step, dict[Task, Step]]:
-    """Return the default judges, and the judges of single steps."""
+    """Return the default judges, and the judges of single steps; a caller's default replaces all judges of the file."""
     where = f"{origin}: "
     of_file, said = Judging.parse(as_list(file.get("run", {}).get("judge")), where), Judging.given(given.judge)
     default = said.default or of_file.default or Step((DEFAULT_JUDGE,))
@@ -346,14 +348,19 @@ def _judging(
     for name, who in file.get("steps", {}).items():
         at = f"{where}judge of '{name}'"
         steps[_task(name, where)] = Step.parse(who, at) if isinstance(who, str) else Step.of(who, at)
-    steps |= said.steps
+    steps = {**(steps if said.default is None else {}), **said.steps}
     panel = parameters.get("response_groundedness", {})
     by_caller = "judges" in (given.parameters or {}).get("response_groundedness", {})
-    if panel.get("judges") and (by_caller or "response_support" not in said.steps):
+    if panel.get("judges") and (by_caller or not (said.default or "response_support" in said.steps)):
         steps["response_support"] = Step.of(panel["judges"], "response_groundedness.judges")
     if panel.get("aggregate") and not default.cascade:
         steps.setdefault("response_support", default)
     return default, steps
+
+
+def _named(default: Step, steps: Mapping[Task, Step]) -> tuple[str, ...]:
+    """Return the names of all judges, each once."""
+    return tuple(dict.fromkeys(name for step in (default, *steps.values()) for name in step.judges))
 
 
 def _completed(default: Step, steps: Mapping[Task, Step], specs: Mapping[str, Spec]) -> dict[Task, Step]:
