@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 from itertools import islice
+from types import SimpleNamespace
 from typing import IO, Any, Final
 
 from ragstone.analysis.run import COLUMN_KINDS, Run
@@ -27,7 +28,9 @@ def _write_csv(run: Run, rows: str, target: IO[bytes]) -> None:
     columns, source = run.rows(rows)
     text = io.TextIOWrapper(target, encoding="utf-8", errors="replace", newline="", write_through=True)
     try:
-        writer = csv.writer(text, lineterminator="\n")
+        # A cell with a carriage return, which also ends rows, is quoted only if rows are written to end in one.
+        ends = SimpleNamespace(write=lambda row: text.write(row.removesuffix("\r\n") + "\n"))
+        writer = csv.writer(ends, lineterminator="\r\n")
         writer.writerow(columns)
         with contextlib.closing(source):
             for row in source:
