@@ -303,7 +303,7 @@ class Alignment(ParsedStatement):
                     held += weight * self.held(j, line, place)
                 elif self.stems[j] in line.before:
                     held += weight * line.lends
-        return held / total if total else 0.0
+        return held / total if total else 1.0
 
     def best(self, i: int, places: Iterable[tuple[Line, int]], without: frozenset[int] = frozenset()) -> Place | None:
         """Return the place in the evidence that corresponds best to a word; the first one of equals."""

@@ -304,7 +304,7 @@ def _same_object(aligned: Alignment, i: int, line: Line, place: int) -> bool:
         for side, at in ((aligned, i), (line, place)):
             inside = side.inside(at)
             if "than" not in side.words:  # "no team grew more slowly than"
-                denials += sum(side.denies(k) for k in inside if k != at)
+                denials += sum(side.denies(k) for k in inside if k != at and side.words[k] != "without")
             open_words.append({side.words[k] for k in inside if k != at}.intersection(word_set("open")))
         return denials % 2 == 0 and open_words[0] == open_words[1]
     behind = {p for p in line.inside(place) if place < p <= place + SCOPE}

@@ -78,7 +78,7 @@ class ParsedStatement:
                 if self.turns(i):
                     break
                 word = self.words[i]
-                if heads == 1 and denial == "no" and word in AUXILIARIES:
+                if heads == 1 and denial in {"no", "without"} and word in AUXILIARIES:
                     break  # "a policy with no rules can be used"
                 found[i] = not found[i]
                 heads -= word not in light and (len(word) > 3 or not word.isascii())

@@ -18,17 +18,20 @@ from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
 YEARS: Final = (1000, 2100)  # bare integers in this range are years
 BEFORE: Final = 40  # characters before a number searched for "at least" and the like
+ROUND: Final = 1000  # numbers from which "more than" may round another number down, ...
+ROUNDED: Final = 0.25  # ... by at most this share
 HEDGED: Final = 0.05  # relative tolerance of a number with "about" and the like
 _JOINED: Final = re.compile(r"[^(]{0,5}")
 """The text between two parts of a duration: "2 hours 15 minutes", but not "5 days (120 hours)"."""
 CONVERTED: Final = 0.005  # ... of a converted number: "5 km (3.1 miles)"
 MONTHS: Final = 0.02  # ... of a number converted from or to months: "60 days"
 TIMES: Final = "times"  # the dimension of frequencies
-MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent"))  # dimensions that a count never has
 REACH: Final = 6  # words after a number searched for its period: "1.5 days of paid leave per month"
 DAY: Final = 86400.0  # seconds
 OPERANDS: Final = 24  # maximum numbers of the evidence combined in calculations
 MONTH: Final = "month"  # the dimension of a month with a year: "05/2021", "May 2021"
+MEASURED: Final = frozenset(("time", "length", "mass", "volume", "percent", "data", "energy", "power"))
+"""Dimensions that a count never has."""
 RANK: Final = "rank"  # the dimension of ordinals
 PRICE: Final = "price"  # ... of "free"
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
@@ -414,6 +417,9 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         claim.value / (claim.written or 1),
         other.value / (other.written or 1),
     )
+    beyond = claim.bound * (theirs - mine) / mine if mine >= ROUND and not other.bound else 0.0
+    if 0 < beyond <= ROUNDED and len(f"{claim.written:.10g}".strip("0.")) < len(f"{other.written:.10g}".strip("0.")):
+        return True  # "more than 40,000", evidence: "42,000"
     rough = HEDGED if claim.hedged else MONTHS if months else CONVERTED if converted else 1e-9
     return math.isclose(mine, theirs, rel_tol=rough)
 

@@ -304,7 +304,7 @@ def _apart(aligned: Alignment, own: Holder, other: Holder, unit: Predication, kn
     mine, theirs = own.stems - other.stems, other.stems - own.stems
     places: list[tuple[Line, Predication]] = []
     spoken: list[tuple[Line, Predication]] = []
-    for line in aligned.having(max(mine, key=aligned.library.weight)) if mine else ():
+    for line in aligned.having(max(sorted(mine), key=aligned.library.weight)) if mine else ():
         for there in units(line):
             if any(mine <= one.stems or one.stems <= own.stems for one in there.holders):
                 if any(there.first <= p <= there.last for stem in theirs for p in line.places.get(stem, ())):
@@ -376,6 +376,7 @@ def turned(aligned: Alignment) -> Clash | None:
     for one, other in chain(pairwise(aligned.names), pairwise(things)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD]
         near = between and between[0] - one[1] <= 3 and other[0] - between[0] <= 5
+        near = near and "and" not in aligned.words[between[0] : other[0]]  # "A is written in Rust and B in Go"
         stem = aligned.stems[between[0]] if near else ""
         if near and (not listed(stem) or verbal(stem) or aligned.words[between[0]] in word_set("dealing")):
             for line in aligned.lines[:3]:

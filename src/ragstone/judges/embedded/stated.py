@@ -136,6 +136,12 @@ _ECHO: Final = re.compile(
 )
 """Matches what repeats an answer: "Yes, *you can*"."""
 _PERMITTED: Final = re.compile(r"\W*(?:can|could|may)\b", re.IGNORECASE)
+_DEGREE: Final = re.compile(
+    r"\bhow\s+(?!(?:do|does|did|is|are|was|were|can|could|should|would|will|must|may|has|have|had|to|the|an?|i|you|we|my)\b)"
+    r"[a-z]+",
+    re.IGNORECASE,
+)
+"""Matches the measure that a question asks for, of which passages only have the value: "how fast"."""
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 
 
@@ -153,9 +159,9 @@ def restated(question: str, answer: str, language: str) -> str:
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
     words = rest.split()
     stands_for = bool(words) and words[0].lower() in _STAND_FOR  # "It is five years."
-    if len(content) >= SHORT or (
-        content and language == ENGLISH and not stands_for and (imperative(words) or finite(words))
-    ):
+    acts = language == ENGLISH and bool(imperative(words) or finite(words))
+    counted = len(content) - (0 if acts else sum(word.lower() in {"a", "an"} for word in words))  # "an hour and a half"
+    if counted >= SHORT or (content and acts and not stands_for):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
     kept = _asked_about(question, language, numbers=not (numbered or stands_for))
@@ -190,6 +196,7 @@ def _asked_about(question: str, language: str, *, numbers: bool) -> str:
         for word in sorted(filter(UNSPACED.match, listed_words("asking")), key=lambda word: (-len(word), word)):
             question = question.replace(word, " ")
         return " ".join(question.strip(_BREAKS + "?\uff1f").split())
+    question = _DEGREE.sub(" ", question) if language == ENGLISH else question
     weight = weigher(language)
     own = pronouns(language) | listed_stems("selves", language)
     words = [token for token in _content(question, language) if numbers or token.kind != NUMBER]

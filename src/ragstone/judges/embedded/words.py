@@ -266,10 +266,11 @@ def _stemmer(code: str) -> Callable[[str], str]:
     from snowballstemmer import stemmer  # noqa: PLC0415 - 30 ms that not every run needs
 
     algorithm, one_at_a_time = stemmer(name), Lock()
+    irregular = _pairs(lexicon()["irregular"].get(code, ""))
 
     def stem(word: str) -> str:
         with one_at_a_time:  # the stemmer keeps state, and judges use several threads
-            return _fold(algorithm.stemWord(word))
+            return _fold(algorithm.stemWord(irregular.get(word, word)))
 
     return lru_cache(maxsize=REMEMBERED)(stem)
 
