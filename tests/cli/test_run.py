@@ -111,7 +111,9 @@ def test_options_reach_the_run() -> None:
     metric = came.json["metrics"]["grounding"]
     assert (metric["scored"], metric["outcomes"]) == (2, {"FAILED": 2})
     assert "on_empty:zero" in metric["signature"]
-    assert ragstone("show", "mine").code == 0
+    shown = ragstone("show", "mine").flat
+    assert "2 of 2 responses are below 100%." in shown
+    assert "1 record empty (blank response): value set by on_empty for grounding" in shown
 
 
 def test_a_panel_is_named_with_how_it_decides(fake: str) -> None:

@@ -37,7 +37,10 @@ from ragstone.testing import ScriptedJudge
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 FOLDER = Path(document.__file__).parent
-MEAN = {"mean": 0.5, "interval": None, "scored": 2, "signature": "", "units": {"asked": 2, "unjudged": 0}}
+MEAN = {
+    "mean": 0.5, "interval": None, "scored": 2, "signature": "", "units": {"asked": 2, "unjudged": 0},
+    "statuses": {"scored": 2},
+}  # fmt: skip
 
 
 def line(position: int, value: float | None = 1.0, **fields: str) -> PageRow:
@@ -191,14 +194,15 @@ def test_the_worst_group_is_looked_for_in_every_field() -> None:
         assert (group.field, group.value, group.count) == (low, "0", 36)
 
 
-@pytest.mark.parametrize(("values", "said"), [
-    ([1.0, 1.0], "Every claim is supported."),
-    ([1.0, 0.5], "1 response has at least one claim that is not supported."),
-    ([0.0, 0.5], "2 responses have at least one claim that is not supported."),
+@pytest.mark.parametrize(("values", "empty", "said"), [
+    ([1.0, 1.0], 0, "Every claim is supported."),
+    ([1.0, 0.5], 0, "1 response has at least one claim that is not supported."),
+    ([0.0, 0.5], 0, "2 responses have at least one claim that is not supported."),
+    ([0.0, 0.5], 1, "2 responses are below 100%."),
 ])  # fmt: skip
-def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
-    """Every number is that of its records, and the verb follows it."""
-    metric = {**MEAN, "mean": sum(values) / 2}
+def test_the_sentence_counts_and_agrees(values: list[float], empty: int, said: str) -> None:
+    """Every number is that of its records, and the verb follows it; an empty one that counts as 0 has no claims."""
+    metric = {**MEAN, "mean": sum(values) / 2, "statuses": {"scored": 2 - empty, "empty": empty}}
     parts = sentence(2, Headline("grounding", metric, sum(value < 1 for value in values)), (), None)
     text = "".join(part["text"] for part in parts).replace("\u00a0", " ")
     assert "(2 records). " in text
@@ -207,7 +211,9 @@ def test_the_sentence_counts_and_agrees(values: list[float], said: str) -> None:
 
 def test_the_sentence_stands_on_what_has_a_value() -> None:
     """Records that were set aside, lack a field or hold nothing to judge are not in its mean, and it says so."""
-    parts = sentence(28, Headline("grounding", {**MEAN, "scored": 21}, 0), (), None)
+    parts = sentence(
+        28, Headline("grounding", {**MEAN, "scored": 21, "statuses": {"scored": 21, "empty": 7}}, 0), (), None
+    )
     said = "".join(part["text"] for part in parts).replace("\u00a0", " ")
     assert said.startswith("On average, 50% of a")
     assert "(21 of 28 records). Every claim" in said

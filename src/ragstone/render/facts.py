@@ -60,7 +60,7 @@ class Headline:
         self.sentence = sentence = sentence_of(metric, signature)
         self.units = plural(judged, sentence.unit) if sentence and sentence.unit and judged else ""
         self.short = f"{'are' if lower > 1 else 'is'} below 100%" if lower else "No response is below 100%"
-        if sentence:
+        if sentence and not _counts_empty(entry):  # a value set for an empty response says nothing about its claims
             self.short = sentence.falling_short(lower, signature, judged=not entry["units"]["unjudged"])
 
     def __str__(self) -> str:
@@ -76,10 +76,17 @@ class Headline:
         return f"{before}{value}{after} ({counted}). {which}{self.short}."
 
 
+def _counts_empty(entry: Mapping[str, Any]) -> bool:
+    """Return whether empty scores of a metric count in its mean, with the value that ``on_empty`` sets."""
+    statuses = entry["statuses"]
+    return bool(entry["scored"] > statuses.get("scored", 0) + statuses.get("partial", 0))
+
+
 class Cause(Struct, frozen=True):
     """A reason why scores have no value or are based on only some of their units.
 
-    ``metrics`` are for people; ``of`` is the name of one of these scores, empty for unreadable records.
+    ``metrics`` are for people; ``of`` is the name of one of these scores, empty for unreadable records. ``counted``:
+    the scores are empty and have the value that ``on_empty`` sets.
     """
 
     count: int
@@ -87,12 +94,16 @@ class Cause(Struct, frozen=True):
     reason: str
     metrics: tuple[str, ...]
     of: str
+    counted: bool
 
     @property
     def lacking(self) -> str:
         """Return ``no score for grounding, trace``, or only the metric names if scores are partial."""
         names = ", ".join(self.metrics)
-        return names if self.status == "partial" else "no score" if names == ALL else f"no score for {names}"
+        if self.status == "partial":
+            return names
+        what = "value set by on_empty" if self.counted else "no score"
+        return what if names == ALL else f"{what} for {names}"
 
 
 class Low(Struct, frozen=True):
@@ -197,7 +208,7 @@ def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
 
 def _missing(summary: Mapping[str, Any]) -> list[Cause]:
     """Return the causes of missing scores, most frequent first."""
-    groups: dict[tuple[int, str, str], list[str]] = {}
+    groups: dict[tuple[int, str, str, bool], list[str]] = {}
     causes = summary.get("missing")
     if causes is None:  # the run did not finish: the summary has statuses but no reasons
         causes = [
@@ -207,16 +218,18 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
             if status != "scored"
         ]
     for cause in causes:
-        key = (cause["count"], cause["status"], flat(cause["reason"]))
-        groups.setdefault(key, []).append(cause["metric"])
+        name, status = cause["metric"], cause["status"]
+        counted = status == "empty" and _counts_empty(summary["metrics"][name])
+        groups.setdefault((cause["count"], status, flat(cause["reason"]), counted), []).append(name)
     if summary["set_aside"]:
-        groups[summary["set_aside"], "unreadable", ""] = [ALL]
+        groups[summary["set_aside"], "unreadable", "", False] = [ALL]
     everything = len(summary["metrics"])
     return [
         Cause(
-            *key,
+            *key[:3],
             (ALL,) if len(names) == everything and everything > 1 else tuple(folded(names)),
             names[0] if key[1] != "unreadable" else "",
+            key[3],
         )
         for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
     ]

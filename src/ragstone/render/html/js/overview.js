@@ -268,8 +268,9 @@ function missingBlock() {
   if (!causes.length && !left.length && !first.notes.length) return null;
   const rows = causes
     .slice(0, 12)
-    .map((cause) =>
-      el(
+    .map((cause) => {
+      const lacking = cause.counted ? 'value set by on_empty' : 'no score';
+      return el(
         'li',
         figure({ status: cause.status, judged: cause.of }, plural(cause.count, 'record'), 'number'),
         el(
@@ -279,12 +280,12 @@ function missingBlock() {
           el(
             'span.note',
             cause.metrics[0] === 'all metrics'
-              ? 'no score'
-              : (cause.status === 'partial' ? '' : 'no score for ') + cause.metrics.map(spoken).join(', '),
+              ? lacking
+              : (cause.status === 'partial' ? '' : `${lacking} for `) + cause.metrics.map(spoken).join(', '),
           ),
         ),
-      ),
-    );
+      );
+    });
   return section(
     'missing',
     'missing',
