@@ -100,7 +100,8 @@ def test_without_importance_only_what_has_a_value_is_shown() -> None:
     came = ragstone("nuggets", "score", "a.jsonl")
     assert re.search(r"^  sys +50\.0 +75\.0$", came.out, re.MULTILINE)
     assert "sorted by strict all" in came.out
-    assert "no nugget is known to be vital, so vital has no value and weighted equals all" in came.flat
+    assert "no nugget is marked vital, so the vital columns are omitted and weighted equals all" in came.flat
+    assert "--sort vital: no nugget is marked vital" in refused("nuggets", "score", "a.jsonl", "--sort", "vital")
 
 
 def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
@@ -121,6 +122,9 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
         assert rows.get(("b", "t2"), {}).get("status") == status
         assert (rows["a", "all"]["missing"], rows["b", "all"]["missing"]) == (0, 1)
     assert "run 'b' has no answer for t2" in refused("nuggets", "score", "a.jsonl", "--on-missing", "error")
+    write("a.jsonl", *(share("a", f"t{n}", 4) for n in range(5)), share("b", "t0", 1), share("c", "t0", 1))
+    lacking = refused("nuggets", "score", "a.jsonl", "--on-missing", "error")
+    assert "runs 'b' and 'c' have no answer for t1, t2, t3 and 1 more" in lacking
 
 
 def test_an_empty_list_of_nuggets_is_a_status() -> None:
@@ -152,7 +156,7 @@ def test_rows_are_written_in_forms_that_others_read(form: Any) -> None:
     """The same numbers come back, the means under the topic all."""
     write("a.jsonl", share("a", "t1", 4), share("a", "t2", 2), share("b", "t1", 1), share("b", "t2", 2))
     came = done("nuggets", "score", "a.jsonl", "--format", form, "-o", "board.txt")
-    assert "Rows  board.txt" in came.out
+    assert "Files  board.txt" in came.out
     read = {(found.run, found.topic, found.measure): found.value for found in read_leaderboard("board.txt", form)}
     assert read["a", "all", "strict_vital_score"] == 0.75
     assert read["b", "t1", "weighted_score"] == 0.25
@@ -174,11 +178,11 @@ def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     write("a.jsonl", share("a", "t1", 4), share("../evil run", "t1", 1))
     for where in ((), ("-o", "one.txt")):
         told = refused("nuggets", "score", "a.jsonl", "--format", "trec_eval", *where)
-        assert "no column for the run" in told
+        assert "no run column, and there are 2 runs" in told
         assert "(scores, tot, ir_measures, jsonl)" in told
     assert not Path("one.txt").exists()
     came = done("nuggets", "score", "a.jsonl", "--format", "trec_eval", "-o", "boards/")
-    assert "boards: 2 files, one per run" in came.out
+    assert re.search(r"Files +boards: 2 files, one per run", came.flat)
     written = sorted(path.name for path in Path("boards").iterdir())
     assert (len(written), written[0]) == (2, "a.eval")
     assert re.fullmatch(r"evil-run-[0-9a-f]{12}\.eval", written[1])
@@ -215,14 +219,18 @@ def test_ranks_are_compared_with_another_leaderboard() -> None:
     write("back.jsonl", *(share(run, "t1", held) for run, held in (("a", 1), ("b", 2), ("c", 3))))
     write("other.jsonl", share("x", "t1", 1))
     ragstone("nuggets", "score", "back.jsonl", "--format", "jsonl", "-o", "board.jsonl")
-    for against, tau in (("a.jsonl", 1.0), ("back.jsonl", -1.0), ("board.jsonl", -1.0)):
+    ragstone("nuggets", "score", "back.jsonl", "-o", "rows.jsonl")
+    for against, tau in (("a.jsonl", 1.0), ("back.jsonl", -1.0), ("board.jsonl", -1.0), ("rows.jsonl", -1.0)):
         found = ragstone("nuggets", "score", "a.jsonl", "--against", against, "--json").json["against"]
         by_measure = {one["measure"]: (one["runs"], one["tau"]) for one in found}
         assert by_measure["strict_vital"] == (3, tau)
     told = ragstone("nuggets", "score", "a.jsonl", "--against", "back.jsonl")
-    assert "Kendall's tau with back.jsonl over the 3 runs and 1 topic that are in both" in told.flat
+    assert "Kendall's tau with back.jsonl 3 runs and 1 topic in common" in told.flat
     assert re.search(r"^    strict_vital +-1\.000$", told.out, re.MULTILINE)
-    assert "no run is in both" in ragstone("nuggets", "score", "a.jsonl", "--against", "other.jsonl").out
+    write("one.jsonl", share("a", "t1", 1))
+    told = done("nuggets", "score", "a.jsonl", "--against", "one.jsonl")
+    assert "at least 2 runs in common are needed; found 1" in told.flat
+    assert "no run in common" in ragstone("nuggets", "score", "a.jsonl", "--against", "other.jsonl").out
 
 
 def test_another_board_with_other_measures_is_compared_each_with_each() -> None:

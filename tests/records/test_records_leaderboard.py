@@ -198,7 +198,7 @@ NO_BOARDS: list[tuple[Any, str]] = [
     (b"m t 1\nm \xff 1\n", "r:2: byte 3 (0xff) is not valid UTF-8"),
     (b"m t\0 1\n", "a NUL byte"),
     ("a".encode("utf-16"), "UTF-16"),
-    ('{"run_id": "a"}', "r:1: field 'topic_id': nothing; {run_id, topic_id, measure, value}"),
+    ('{"run_id": "a"}', "r:1: field 'topic_id': missing; expected {run_id, topic_id, measure, value}"),
     (json_row("NaN"), "r:1: NaN, which is not JSON"),
     (json_row('"x"'), "r:1: 'x' as the value"),
     (json_row("[]"), "field 'value': expected a number, found a list"),

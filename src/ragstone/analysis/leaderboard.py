@@ -6,7 +6,7 @@ A judge failure is not a missing answer, and never counts as zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -188,14 +188,23 @@ def _read(measure: str) -> str:
 
 def missed(missing: Mapping[str, list[str]]) -> str:
     """Return one line that lists runs with their missing topics."""
-    parts: list[str] = []
-    rest = len(missing) - NAMED
-    for run, topics in list(missing.items())[:NAMED]:
-        more = f" and {len(topics) - NAMED} more" if len(topics) > NAMED else ""
-        no_answer = "none" if parts else "no answer"
-        parts.append(f"run '{run}' has {no_answer} for {', '.join(topics[:NAMED])}{more}")
-    more = f"; and {rest} more {'run' if rest == 1 else 'runs'}" if rest > 0 else ""
-    return "; ".join(parts) + more
+    runs: dict[tuple[str, ...], list[str]] = {}
+    for run, topics in missing.items():
+        runs.setdefault(tuple(topics), []).append(f"'{run}'")
+    parts = [
+        f"{'run' if len(names) == 1 else 'runs'} {_listed(names)} {'has' if len(names) == 1 else 'have'} no answer for "
+        f"{_listed(topics)}"
+        for topics, names in list(runs.items())[:NAMED]
+    ]
+    rest = sum(map(len, list(runs.values())[NAMED:]))
+    more = [f"and {rest} more {'run' if rest == 1 else 'runs'}"] if rest else []
+    return "; ".join([*parts, *more])
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return ``a, b and c``, with at most ``NAMED`` names, or ``a, b, c and 2 more``."""
+    shown = [*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:

@@ -244,7 +244,9 @@ def score(
         default="warn",
         shown=True,
     ),
-    against: str | None = opt("--against", "FILE", "Compare the ranking with this leaderboard."),
+    against: str | None = opt(
+        "--against", "FILE", "Compare the ranking with this leaderboard, or with rows written by -o."
+    ),
     against_form: Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"] = opt(
         "--against-format",
         "FORM",
@@ -259,7 +261,7 @@ def score(
 
     Prints a table of systems with six measures. Calls no judge. A run's means cover only the topics that it answered.
     With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With
-    --format but no -o, rows go to standard output.
+    --format but no -o, rows go to standard output; trec_eval allows this for one run only.
     """
     from ragstone import api
     from ragstone.cli.output import binary_output, show, show_json
@@ -276,6 +278,8 @@ def score(
     board = scored.board
     if sort is not None and sort not in board.measures:
         raise InputError(f"--sort '{sort}': no such measure; expected {', '.join(board.measures)}")
+    if sort is not None and all(entry.values.get(sort) is None for entry in board.entries.values()):
+        raise InputError(f"--sort {sort}: no nugget is marked vital")
     measure = sort or sorted_by(board)
     written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
     standings = order(board.standings(scored.on_missing), measure)

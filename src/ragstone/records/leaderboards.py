@@ -50,6 +50,11 @@ LONGEST_NUMBER: Final = 100
 TRUTHS: Final = {"True": 1.0, "False": 0.0}
 """Values that AutoJudge writes for boolean measures."""
 
+SCORE: Final = "_score"
+"""The end of a measure's name in files."""
+
+_WANTED: Final = "expected {run_id, topic_id, measure, value}"
+
 NO_NAME: Final = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff\ufeff]")
 """Characters that a column separated by white space cannot contain."""
 
@@ -174,7 +179,7 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
     origin = origin_of(path)
     lines = filled_lines(origin)
     if form == "jsonl" or (form == "auto" and lines[0][1].startswith(b"{")):
-        yield from ((where, _of_json(text, where)) for where, text in lines)
+        yield from ((where, row) for where, text in lines for row in _of_json(text, where))
         return
     found = _cells(lines)
     header = _header(found[0][1])
@@ -242,13 +247,24 @@ def _number(cell: str, where: str) -> float:
     return value
 
 
-def _of_json(text: bytes, where: str) -> LeaderboardRow:
+def _of_json(text: bytes, where: str) -> Iterator[LeaderboardRow]:
+    """Yield the row of a line, or a row per measure of a line that ``nuggets score -o`` wrote: ``{qid, …_score}``."""
     row: Any = decode(text, where)
     if not isinstance(row, dict):
-        raise RecordError(where, f"expected an object, found {kind(row)}", "{run_id, topic_id, measure, value}")
+        raise RecordError(where, f"expected an object, found {kind(row)}", _WANTED)
+    if "qid" not in row or "measure" in row:
+        yield _of_object(row, where)
+        return
+    for measure, value in row.items():
+        if measure.endswith(SCORE) and value is not None:
+            topic = {"run_id": row.get("run_id"), "topic_id": row["qid"]}
+            yield _of_object({**topic, "measure": measure, "value": value}, where)
+
+
+def _of_object(row: Mapping[str, Any], where: str) -> LeaderboardRow:
     for key in KEYS.values():
         if row.get(key) is None:
-            raise RecordError(where, "nothing", "{run_id, topic_id, measure, value}", field=key)
+            raise RecordError(where, "missing", _WANTED, field=key)
     value = row["value"]
     if not isinstance(value, str | int | float):
         raise RecordError(where, f"expected a number, found {kind(value)}", field="value")

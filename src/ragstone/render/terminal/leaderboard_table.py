@@ -85,7 +85,7 @@ def board_page(told: Board, look: Look) -> Page:
     return page(
         section("Nugget recall", *drawn, *_below(told, measures, shown), note=note),
         _against(told, look) if told.against else None,
-        facts([("Rows", _files(told.written))], 4) if told.written else None,
+        facts([("Files", _files(told.written))], 5) if told.written else None,
     )
 
 
@@ -155,7 +155,7 @@ def _over(columns: Sequence[Column], shown: Mapping[str, Column]) -> Text:
 def _below(told: Board, measures: Mapping[str, Column], shown: Mapping[str, Column]) -> list[RenderableType]:
     said = [RECALL.table.legend]
     if "strict_vital" in told.board.measures and "strict_vital" not in measures:
-        said.append("no nugget is known to be vital, so vital has no value and weighted equals all")
+        said.append("no nugget is marked vital, so the vital columns are omitted and weighted equals all")
     if dropped := [name for name in measures if name not in shown]:
         said.append(f"hidden at this width: {', '.join(dropped)}; widen the terminal or use --json")
     if any(len({s.topics.get(name, 0) for name in measures}) > 1 for s in told.standings):
@@ -179,7 +179,10 @@ def _against(told: Board, look: Look) -> RenderableType:
     places = {name: place for place, name in enumerate(SHOWN)}
     listed = sorted((one for one in told.agreements if one.runs), key=lambda one: places.get(one.measure, len(places)))
     if not listed:
-        why = "no measure has values in both" if told.agreements else "no run is in both"
+        why = "no measure in common" if told.agreements else "no run in common"
+        return section(title, indented(Prose(why, "quiet")))
+    if max(one.runs for one in listed) < 2:
+        why = "at least 2 runs in common are needed; found 1"
         return section(title, indented(Prose(why, "quiet")))
     same = all(one.measure == one.other for one in listed)
     pairs = [one.measure if same else f"{one.measure} by {flat(one.other)}" for one in listed]
@@ -188,10 +191,12 @@ def _against(told: Board, look: Look) -> RenderableType:
     lines: list[RenderableType] = [table(fitting(columns, look.width - 4, look))]
     if len(pairs) > MOST_PAIRS:
         lines.append(Text(f"and {len(pairs) - MOST_PAIRS} more, with --json", style="quiet"))
+    if any(one.tau is None for one in listed):
+        lines.append(Prose("- undefined: all runs are tied in one of the leaderboards", "quiet"))
     topics = {one.topics for one in listed if one.topics is not None}
-    shared = f" and {_range(topics, 'topic')} that are in both" if topics else " in both, each on its own topics"
+    shared = f" and {_range(topics, 'topic')} in common" if topics else " in common, each on its own topics"
     counted = _range({one.runs for one in listed}, "run")
-    return section(title, *map(indented, lines), note=f"over the {counted}{shared}")
+    return section(title, *map(indented, lines), note=f"{counted}{shared}")
 
 
 def _range(counts: Collection[int], noun: str) -> str:
