@@ -348,7 +348,7 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     (mean,) = compare(*many(60, 9))["grounding"].means
     assert (mean.method, mean.labelled, mean.power) == ("labels", 9, None)
     assert mean.value == mean.people == pytest.approx((3 + 3) / 18)
-    assert mean.reason == "correcting the judge's mean takes 30 fully labelled records (so far: 9; this run has 60)"
+    assert mean.reason == "correcting the judge's mean needs 30 fully labelled records (so far: 9; this run has 60)"
     assert mean.more == 27
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")

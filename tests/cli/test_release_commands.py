@@ -118,6 +118,9 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     assert "Intervals and tests are clustered by meta.meta_topic (10 groups)." in alone.flat
     assert "Only 10 groups" in alone.flat
     assert alone.out.count("so it seems") == 2
+    same = in_store(runs, "compare", "main", "main", "--by", "meta.meta_topic")
+    assert "Records are grouped by meta.meta_topic (10 groups)." in same.flat
+    assert "Only 10 groups" not in same.flat
     both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
     assert "p: paired sign-flip test, Holm-adjusted for 2 metrics." in both.flat
     assert "context_relevance" not in both.out
@@ -126,7 +129,7 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
 def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Path) -> None:
     """A run against itself is the same; numbers made in two ways are said to be."""
     same = in_store(runs, "compare", "main", "main")
-    assert "Unchanged (no test possible): all metrics." in same.flat
+    assert "Unchanged: all metrics." in same.flat
     write("a.jsonl", *(row(n) for n in range(8)))
     for number, mode in enumerate(("binary_yes_no", "scale_1_5")):
         done(
@@ -152,7 +155,7 @@ def test_records_without_a_common_id_are_named_with_the_remedy() -> None:
     for name in "ab":
         assert ragstone("run", f"{name}.jsonl", "-m", "grounding", "-q", *one).code == 0
     assert (
-        "grounding is 33.3 points higher in b.jsonl (3 paired records). No test possible (only 3 paired records;"
+        "grounding is 33.3 points higher in b.jsonl (3 paired records). No test possible: only 3 paired records;"
         in ragstone("compare", "3", "4").flat
     )
 
@@ -178,7 +181,7 @@ def test_records_without_a_common_id_are_named_with_the_remedy() -> None:
         (("check", "new", "--min", "a=0", "--min", "a=1"), "--min a is given twice"),
         (
             ("check", "new", "--min", "recall=0.8"),
-            "has no metric 'recall'; there are: grounding, groundedness, context_relevance",
+            "has no metric 'recall'; available: grounding, groundedness, context_relevance",
         ),
         (
             ("check", "new", "--max", "contradicted=0"),

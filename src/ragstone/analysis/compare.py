@@ -107,10 +107,10 @@ class Compared(Struct, frozen=True):
         """Why no difference could be shown, as a clause; empty if it was tested but not significant."""
         pairs = self.paired
         if pairs is None:
-            return f"no {self.unit} has a value in both"
+            return f"no {self.unit} has a value in both runs"
         count, unit = pairs.clusters or pairs.pairs, self.tested_unit
         if not pairs.moved:
-            return f"every {unit} has the same value in both"
+            return f"every {unit} has the same value in both runs"
         if self.finding != "too_few":
             return ""
         if count < least_moved():
@@ -262,7 +262,11 @@ def said(found: Compared, label: str) -> str:
     """Return the finding in words; ``label`` names the second run."""
     pairs = found.paired
     if pairs is None or found.why:
-        return f"{NOT_SHOWN if found.tested else NO_TEST} ({found.why})"
+        if found.finding != "too_few":
+            return found.why
+        if found.tested:
+            return f"{NOT_SHOWN} ({found.why})"
+        return f"{NO_TEST}: {found.why.removesuffix(' for a test')}"
     if found.finding in ("higher", "lower"):
         return f"{points_apart(pairs.difference, label)}{found.aside}"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")
@@ -294,7 +298,7 @@ def _apart(sides: tuple[Side, Side], ours: Sequence[str], theirs: Sequence[str])
     if empty:
         return f"{empty} has no results; nothing can be compared"
     return (
-        f"no record is in both: ids look like '{ours[0]}' in {sides[0].label} and '{theirs[0]}' in "
+        f"the runs have no record ids in common: ids look like '{ours[0]}' in {sides[0].label} and '{theirs[0]}' in "
         f"{sides[1].label}; {SAME_IDS}"
     )
 

@@ -53,7 +53,7 @@ def compare(
         The differences by metric and group, and the records that changed most.
 
     Raises:
-        InputError: A run is not found, or no record is in both.
+        InputError: A run is not found, or the runs have no record ids in common.
         ConfigError: The file cannot be written.
     """
     with opened(first, store) as one, opened(second, store) as other:

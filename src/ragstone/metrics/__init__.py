@@ -200,7 +200,7 @@ def instead_of(name: str, there: Sequence[str]) -> str:
         return f"; evaluate with {ways[0]}"
     possible = [*there, *(score for metric in ranked if metric.name in given for score in metric.score_names())]
     near = difflib.get_close_matches(name, possible, 1)
-    said = called_here(name) or (f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(there) or 'none'}")
+    said = called_here(name) or (f"did you mean '{near[0]}'?" if near else f"available: {', '.join(there) or 'none'}")
     return f"; {said}"
 
 

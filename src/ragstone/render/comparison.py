@@ -32,8 +32,8 @@ _FOUND: Final = {
     "lower": "Lower in {label}",
     "none": "No significant difference",
     "too_few": "Too few {few} ({needed})",
-    "same": "Unchanged (no test possible)",
-    "nothing": "No value in both runs (no test possible)",
+    "same": "Unchanged",
+    "nothing": "No value in both runs",
 }
 """Text for each finding; ``label`` is the label of the second run, ``few`` is what the test lacks."""
 IDS: Final = 3
@@ -64,8 +64,9 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     apart = points_apart(pairs.difference, found.second.label) if pairs.difference else ""
     if leading.finding in ("higher", "lower"):
         words = f"{leading.metric} is {finding} ({counted})"
-    elif apart and not leading.tested:
-        words = f"{leading.metric} is {apart} ({counted}). {finding[:1].upper()}{finding[1:]}"
+    elif not leading.tested:
+        mean = apart or ("unchanged on average" if pairs.moved else "unchanged")
+        words = f"{leading.metric} is {mean} ({counted}). {finding[:1].upper()}{finding[1:]}"
     else:
         words = f"{leading.metric}: {f'{apart}; ' * bool(apart)}{finding} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
@@ -88,8 +89,14 @@ def notes(found: Comparison) -> list[str]:
     elif found.tests:
         told.append("p: paired sign-flip test.")
     if found.by is not None:
-        told.append(f"Intervals and tests are clustered by {flat(found.by)} ({number(found.groups or 0)} groups).")
+        what = "Intervals and tests are clustered" if _inferred(found) else "Records are grouped"
+        told.append(f"{what} by {flat(found.by)} ({plural(found.groups or 0, 'group')}).")
     return told
+
+
+def _inferred(found: Comparison) -> bool:
+    """Return whether the comparison shows a p value or an interval."""
+    return found.tests > 0 or any(map(interval_said, found.metrics))
 
 
 def interval_said(one: Compared) -> str:
@@ -170,7 +177,7 @@ def in_the_way(found: Comparison) -> list[str]:
             if half.unjudged or half.low != half.high
         ]
         lines += [f"{one.metric}: {', '.join(unjudged)}."] if unjudged else []
-    if found.groups is not None and found.groups < GROUPS:
+    if found.groups is not None and found.groups < GROUPS and _inferred(found):
         lines.append(
             f"Only {plural(found.groups, 'group')}: with fewer than about {GROUPS}, p and intervals are approximate."
         )
