@@ -529,14 +529,15 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = names()[1]
     assert (
         left_out["nugget_groundedness"]
-        == "about 4 calls per record; auto runs metrics with up to 2; to include it, add -m nugget_groundedness"
+        == "about 4 calls per record; auto includes metrics with up to 2 calls; to include it, "
+        "add -m nugget_groundedness"
     )
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
     assert (
         left_out["grounding"]
-        == "about 2 calls per record; auto runs metrics with up to 1; to include it, add -m grounding"
+        == "about 2 calls per record; auto includes metrics with up to 1 calls; to include it, add -m grounding"
     )
     assert names(metrics=["grounding"])[0] == ["grounding"]
 

@@ -112,7 +112,7 @@ def row_from_json(row: object, where: str) -> LabelRow:
         raise InputError(f"{where}: a {type(row).__name__}, not a label; {EXPECTED}")
     for name in ("record", "unit", "task"):
         if not (isinstance(row.get(name), str) and row[name]):
-            raise InputError(f"{where}: no {name}; {EXPECTED}")
+            raise InputError(f"{where}: '{name}' is missing; {EXPECTED}")
     label = row.get("label")
     if "label" not in row or not (label is None or (isinstance(label, str) and label)):
         raise InputError(f"{where}: 'label' is missing or not text; expected a label, or null for 'cannot tell'")

@@ -156,7 +156,9 @@ def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch)
     told = ragstone("cache", "clear", "--runs", "--dry-run", "--json").json
     assert (told["done"], told["calls"], told["runs"]) == (False, 4, [1])
     assert "would be deleted" in ragstone("cache", "clear", "--dry-run").out
-    assert "cannot ask for confirmation to delete 4 calls" in refused("cache", "prune", "--older-than", "0m")
+    assert "cannot ask for confirmation without a terminal; to delete 4 calls" in refused(
+        "cache", "prune", "--older-than", "0m"
+    )
     monkeypatch.setattr(cache_commands, "_confirmed", lambda what: False)
     came = ragstone("cache", "clear")
     assert (came.code, came.out, "nothing was deleted" in came.err) == (0, "", True)

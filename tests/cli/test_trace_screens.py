@@ -380,7 +380,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     for line in (
         "normalised 95% CI share 95% CI scored",
         "relevance 8% 0–15 38% 0–75 2 of 2",
-        "utilization 67% 50% 1, 2 of 2",
+        "utilization 67% 50% normalised 1, share 2 of 2",
         "completeness 33% 1 of 2",
     ):
         assert line in table

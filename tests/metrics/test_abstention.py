@@ -137,6 +137,7 @@ def test_the_embedded_judge_calls_no_abstention_wrong_for_shared_words_alone(pas
     if not column:
         assert [score["value"] for score in scores] == [0, 0, None, None]
         assert [score["status"] for score in scores] == ["scored", "scored", "judge_failed", "judge_failed"]
+        assert scores[0]["reason"] == "abstained"
         assert scores[2]["reason"].startswith("passage 1 shares words with the question, so it may")
 
 

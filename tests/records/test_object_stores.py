@@ -108,7 +108,7 @@ def test_shards_meet_there(bucket: Any, tmp_path: Path) -> None:
     options = RunOptions(store=tmp_path / "merged.db", report=False)
     bucket.pipe_file("bkt/all/shards/00002-of-00002.db", whole[:-4096])
     with pytest.raises(
-        ConfigError, match=r"1 of 2 shards are missing or incomplete: 2; run: .* s3://bkt/in -o s3://bkt/all"
+        ConfigError, match=r"shard 2 of 2 is missing or incomplete; run: .* s3://bkt/in -o s3://bkt/all"
     ):
         api.merge("s3://bkt/all", None, options)
     run("s3://bkt/in", tmp_path / "machine2", shard="2/2", out="s3://bkt/all")

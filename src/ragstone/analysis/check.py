@@ -136,6 +136,7 @@ class CheckResult(Struct, frozen=True):
         return told if self.agreement else {name: value for name, value in told.items() if name != "agreement"}
 
 
+_UNJUDGED: Final = "unjudged units: the mean could be "
 SHARE: Final = "expected a number from 0 to 1 (80% is 0.8)"
 
 
@@ -289,7 +290,7 @@ class _Checked(NamedTuple):
             ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
             means = (mean([one for one in end if one is not None]) for end in ends)
             could = " to ".join(f"{points(value, len(scores))}%" for value in means)
-            notes.append(f"unjudged units: the mean could be {could}")
+            notes.append(f"{_UNJUDGED}{could}")
         end = partial(told_apart, limit=threshold.limit, count=len(scored))
         between = interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
         found, wanted = (
@@ -440,7 +441,8 @@ class _Checked(NamedTuple):
             f"{', so nothing can be decided' * shown}; to decide without {'it' if len(doubted) == 1 else 'them'}, "
             f"add --min-coverage {threshold.metric}=X"
         )
-        return replace(decision, outcome="error" if shown else "undecided", notes=(*decision.notes, note))
+        others = [other for other in decision.notes if not other.startswith(_UNJUDGED)]  # the note says it again
+        return replace(decision, outcome="error" if shown else "undecided", notes=(*others, note))
 
     def _unpaired(self, decision: Decision) -> Decision:
         """Add a note on unpaired records; a pass becomes undecided if both runs have some, as these may be the same."""

@@ -92,7 +92,7 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
         return CorrectedMean(**found, withheld="people's values are all the same, so no interval can be computed")
     if not corrects:
         so_far = f"so far: {len(values)}; this run has {len(every)}"
-        why = f"correcting the judge's mean takes {FEWEST} fully labelled records ({so_far})"
+        why = f"correcting the judge's mean needs {FEWEST} fully labelled records ({so_far})"
         return _of_labels(found, half, why if others else "all records are labelled", whole)
     human, ours = [one.people for one in values], [one.judge for one in values]
     clusters = (range(len(human)), range(len(human), len(judged)))

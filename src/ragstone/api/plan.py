@@ -20,7 +20,7 @@ from ragstone.engine.document import input_of, to_json
 from ragstone.engine.leases import Lender
 from ragstone.engine.route import Route, Routes, signature_of
 from ragstone.errors import ConfigError, RecordError
-from ragstone.judges.base import Judge
+from ragstone.judges.base import Judge, is_inside
 from ragstone.judges.cascade import Calibrated
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
@@ -315,7 +315,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        calls = f"about {metric.calls} calls per record; auto runs metrics with up to {AUTO_CALLS}"
+        calls = f"about {metric.calls} calls per record; auto includes metrics with up to {AUTO_CALLS} calls"
         return calls + HOW_TO_ADD.format(metric.name)
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):
@@ -431,7 +431,7 @@ def _unread(plan: Plan, options: RunOptions) -> list[str]:
 
 
 def without_effect(plan: Plan, options: RunOptions) -> list[str]:
-    """Warn about a cascade that no step can use, and about options for cascades and panels if there is none."""
+    """Warn about a cascade that no step can use, and about options that have no effect."""
     spec, routes = plan.spec, plan.routes
     panels = [step for step in (spec.default, *spec.steps.values()) if len(step.judges) > 1 and not step.cascade]
     told = ["--panel has no effect: no step in this run has several judges; name them as --judge '[A,B]'"]
@@ -442,6 +442,8 @@ def without_effect(plan: Plan, options: RunOptions) -> list[str]:
         told.append(f"no step in this run uses the cascade {named}: it only applies to {' and '.join(sure)}")
     elif options.cascade_error is not None and not routes.cascading():
         told.append("--cascade-error has no effect: no step in this run uses a cascade")
+    if options.batch and all(map(is_inside, routes.backends())):
+        told.append("--batch has no effect: no judge in this run is behind an API")
     return told
 
 

@@ -150,7 +150,8 @@ class Shards:
     def _missing(self, numbers: Sequence[int]) -> ConfigError:
         words = [*map(str, self.manifest["source"]), "-o", str(self.place)]
         typed = shlex.join(["ragstone", "run", *words, *RunOptions(**self.manifest["options"]).words()])
-        some = f"{len(numbers)} of {self.of} shards are missing or incomplete: {ranges(numbers)}"
+        which = "shard {} of {} is" if len(numbers) == 1 else "shards {} of {} are"
+        some = f"{which.format(ranges(numbers), self.of)} missing or incomplete"
         return ConfigError(f"{self.place}: {some}; run: {typed} --shard {numbers[0]}/{self.of}")
 
 

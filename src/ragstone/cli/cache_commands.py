@@ -98,5 +98,5 @@ def _delete(
 
 def _confirmed(what: str) -> bool:
     if not sys.stdin.isatty():
-        raise ConfigError(f"cannot ask for confirmation to delete {what}; use --yes to delete, --dry-run to list")
+        raise ConfigError(f"cannot ask for confirmation without a terminal; to delete {what}, add --yes")
     return typer.confirm(f"Delete {what}?", default=False, err=True)

@@ -44,7 +44,7 @@ def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
         if options.shard is not None:
             say(
                 "note",
-                f"shard {options.shard} finished; when all shards have, "
+                f"shard {options.shard} finished; once all shards have finished, "
                 f"run: ragstone merge {shlex.quote(str(options.out))}",
             )
         if options.shard is None or len(finished):  # a shard may have no records

@@ -137,5 +137,6 @@ class AbstentionRates(Metric):
         }  # fmt: skip
         if column in placed.columns and len(placed.columns) > 1:
             return self.without_value(record, placed.status, placed.reason, column=column, **common)
-        reason = (placed.reason or placed.columns[0].replace("_", " ")) if column == COLUMNS[0] else ""
+        which = placed.columns[0].replace("_", " ") if len(placed.columns) == 1 else "abstained"
+        reason = which if column == COLUMNS[0] else ""
         return self.exact(record, float(column in placed.columns), column=column, reason=reason, **common)

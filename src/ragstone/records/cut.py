@@ -65,7 +65,10 @@ class Shard(Struct, frozen=True):
         number, slash, of = text.partition("/")
         known = slash and number.strip().isdecimal() and of.strip().isdecimal()
         if not known or not 1 <= int(number) <= int(of) <= MOST_SHARDS:
-            raise ConfigError(f"--shard '{text}'; expected NUMBER/OF, from 1/{of.strip() or 256}, as in 7/256")
+            raise ConfigError(
+                f"--shard '{text}': expected NUMBER/TOTAL with NUMBER from 1 to TOTAL (at most "
+                f"{MOST_SHARDS:,}), as in 7/256"
+            )
         return cls(int(number), int(of))
 
     def has(self, record: str) -> bool:

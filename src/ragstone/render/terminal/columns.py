@@ -60,7 +60,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
         columns.append(Column("95% CI", [interval(entry) if entry else "" for entry in sides], right=True, drop=2))
-    scored = [_scored(found) for found in rows.values()]
+    scored = [_scored(drawn.titles, found) for found in rows.values()]
     could_be = [", ".join(filter(None, map(possible_mean, found))) for found in rows.values()]
     columns += [Column("scored", scored, right=True, drop=3), Column("could be", could_be, right=True, drop=1)]
     columns = fitting([column for column in columns if any(column.cells)], look.width - 2, look)
@@ -99,9 +99,11 @@ def interval(entry: Mapping[str, Any]) -> str:
     return between(low, high, entry["scored"])
 
 
-def _scored(found: Sequence[Mapping[str, Any]]) -> str:
-    counts = ", ".join(dict.fromkeys(number(entry["scored"]) for entry in found))
-    return f"{counts} of {number(found[0]['total'])}"
+def _scored(titles: Sequence[str], found: Sequence[Mapping[str, Any]]) -> str:
+    """Return ``5 of 6``, or ``value 4, share 5 of 6`` if the columns have different counts."""
+    counts = [number(entry["scored"]) for entry in found]
+    told = counts[0] if len(set(counts)) == 1 else ", ".join(map(" ".join, zip(titles, counts, strict=False)))
+    return f"{told} of {number(found[0]['total'])}"
 
 
 def passed(entry: Mapping[str, Any]) -> str:
