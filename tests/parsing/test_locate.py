@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ragstone.parsing import locate
-from ragstone.parsing.quotes import _fold, _traced, nearest
+from ragstone.parsing.quotes import _fold, _traced, _whole, nearest
 from ragstone.types import Passage
 
 LETTERS = st.text(
@@ -38,7 +38,15 @@ def passages(*texts: str) -> tuple[Passage, ...]:
         ("THE FOX", "see the fox", "the fox"),
         ("strasse 5", "Straße 5!", "Straße 5"),
         ("i\u0307stanbul", "in İSTANBUL now", "İSTANBUL"),
-        ("sse 5", "Straße 5!", "ße 5"),
+        ("us page", "HomeAbout us page", "us page"),
+        ("About us page", "HomeAbout us page", "About us page"),
+        ("東京は", "私は東京は大きい", "東京は"),
+        ("كتاب", "والكتاب كبير", "كتاب"),
+        ("the report", "as in the report2 of", "the report"),
+        ("in 1932.", "It opened in 1932.1 The", "in 1932."),
+        ("The fee is 30 euros", "The **fee** is `30` _euros_.", "The **fee** is `30` _euros"),
+        ("see the docs for", 'see [the docs](https://a.b/c_(d) "T") for', 'see [the docs](https://a.b/c_(d) "T") for'),
+        ("The **fee** is 30", "The fee is 30 euros", "The fee is 30"),
         ("a b", "\n\n  a\u00a0b", "a\u00a0b"),
         ("fluß", "im FLUSS da", "FLUSS"),
         ("fox jumps", "The quick fox jumps.", "fox jumps"),
@@ -83,7 +91,7 @@ def test_a_quote_that_is_nowhere_or_too_short_keeps_the_judges_words_and_has_no_
 def test_any_piece_of_any_passage_is_found_to_the_letter(
     others: list[str], before: str, piece: str, after: str, claimed: str
 ) -> None:
-    assume(not (piece[0].isdigit() or piece[-1].isdigit()))  # a number is not found within a longer one
+    assume(_whole(before + piece + after, len(before), len(before + piece)))
     given_passages = passages(*others, before + piece + after)
     found = locate(f" {piece}\n", given_passages, claimed)
     assert found.verbatim
@@ -181,12 +189,36 @@ def test_a_stretch_that_says_something_else_is_not_near(quote: str, text: str) -
     assert (found.span, found.verbatim, found.text) == (None, False, quote)
 
 
-@pytest.mark.parametrize(("quote", "text"), [("5 %", "It is 15 % now."), ("1.5", "It was 11.55."), ("20", "In 2019.")])
-def test_a_number_is_not_found_within_a_longer_one(quote: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("5 %", "It is 15 % now."),
+        ("1.5", "It was 11.55."),
+        ("20", "In 2019."),
+        ("5 degrees", "It was -5 degrees."),
+        ("valid for 30 days", "It is invalid for 30 days."),
+        ("valid for 30 days from today", "It is invalid for 30 days from today."),
+        ("Refundable", "Fares are nonrefundable."),
+        ("refundable", "Fares are non-refundable."),
+        ("harm", "It is harmless."),
+        ("has sugar", "It has sugar-free gum."),
+        ("a 5 b", "a 15 b, a*5 b"),
+    ],
+)
+def test_a_quote_is_not_found_within_a_longer_word_or_number(quote: str, text: str) -> None:
     assert locate(quote, passages(text)).span is None
     found = locate(quote, passages(f"{text} Here {quote}, too."))
     assert found.span is not None
     assert found.span.start > len(text)
+
+
+@pytest.mark.parametrize("cut", ["\u2026", " ... ", " [...] ", " [\u2026] ", " (...) ", "...."])
+def test_the_parts_of_a_shortened_quote_are_in_one_passage_and_in_order(cut: str) -> None:
+    found = locate(f"The bridge,{cut}carries eight **lanes**", passages("The bridge. It", "", f"See. {BRIDGE}"))
+    assert (found.passage, found.verbatim) == ("p3", False)
+    assert found.text == "The bridge, opened in 1932 by the governor, carries eight lanes"
+    for other in (f"carries eight lanes{cut}The bridge,", f"The bridge{cut}traffic has nine lanes", f"The{cut}lanes"):
+        assert locate(other, passages(BRIDGE)).span is None
 
 
 def test_a_quote_with_slips_is_found_and_marked_as_near() -> None:

@@ -24,8 +24,17 @@ _SHORTEST_NEAR: Final = 20
 _LONGEST_NEAR: Final = 800
 _WINDOWS: Final = 60
 """Maximum number of candidate stretches per quote, in all passages together."""
-_IN_NUMBER: Final = re.compile(r"\d[.,]?\Z")
-_ON_NUMBER: Final = re.compile(r"[.,]?\d")
+_LETTER: Final = r"[^\W\d_\u0590-\u109f\u1100-\u1dff\u2c80-\U0010ffff]"
+"""A letter, but not of scripts that write words together, or a short word such as "the" onto the next."""
+_IN_WORD: Final = rf"(?<={_LETTER})(?=[-\u2010\u2011]?{_LETTER})|(?<={_LETTER}[-\u2010\u2011])(?={_LETTER})"
+_STARTS_INSIDE: Final = re.compile(rf"(?<=\d)(?=\d)|(?<=\d[.,])(?=\d)|(?<=[ (][-\u2212])(?=\d)|{_IN_WORD}")
+_ENDS_INSIDE: Final = re.compile(rf"(?<=\d)(?=[.,]?\d)|{_IN_WORD}")
+_CUT: Final = re.compile(r"\s*(?:[\[(]\s*(?:\u2026|\.\.\.|\. \. \.)\s*[])]|\u2026|\.{3,})\s*")
+_MARKS: Final = re.compile(
+    r"!?\[(?=[^][\n]*\]\()|(?<=[^\s[(])\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?: +\"[^\"\n]*\")?\)"
+    r"|(?<![\w*])[*_`]+(?=\S)|(?<=[^\s*_`])[*_`]+(?!\w)"
+)
+"""Marks of links, bold, italics and code in Markdown, without what they mark."""
 _WORDS: Final = re.compile(r"[-\u2212]?\d[\d.,]*|\w+", re.UNICODE)
 _ARTICLES: Final = frozenset(("the", "a", "an"))
 _LETTERS: Final = 5
@@ -33,13 +42,14 @@ _LETTERS: Final = 5
 
 
 def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
-    """Locate ``text`` in the passages: verbatim, else folded, else approximately.
+    """Locate ``text`` in the passages: verbatim, else folded, else without Markdown, else in parts or approximately.
 
-    Folding ignores case and differences in white space, quotation marks and dashes. If the text is not found, it is
-    tried again without the dots and quotation marks around it. An approximate match differs in at most a tenth of the
-    characters, only by typos (see ``same_words``); it has a span and is not verbatim. ``claimed`` is the id of the
-    passage named by the judge, which is searched first. The quote has the passage's own wording. If it is not found, it
-    keeps the judge's wording and has no span.
+    Folding ignores case and differences in white space, quotation marks and dashes. A quote does not start or end
+    inside a word or number. If the text is not found, it is tried again without the dots and quotation marks around it.
+    The parts of a text that is shortened with an ellipsis are in one passage, in this order. An approximate match
+    differs in at most a tenth of the characters, only by typos (see ``same_words``). Both have a span and are not
+    verbatim. ``claimed`` is the id of the passage named by the judge, which is searched first. The quote has the
+    passage's own wording. If it is not found, it keeps the judge's wording and has no span.
     """
     ordered: Sequence[Passage] = passages
     if passages and passages[0].id != claimed:
@@ -49,33 +59,71 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
         # Folded, since white space has a length too.
         if len(_fold(wanted)) >= _SHORTEST and (quote := _found(wanted, ordered)):
             return quote
-    return _nearly(text.strip(_AROUND), ordered) or Quote(claimed, None, text, verbatim=False)
+    bare = text.strip(_AROUND)
+    return _shortened(bare, ordered) or _nearly(bare, ordered) or Quote(claimed, None, text, verbatim=False)
 
 
 def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
     for passage in passages:
-        at = _standing(wanted, passage.text)
-        if at >= 0:
-            return Quote(passage.id, Span(at, at + len(wanted)), wanted, verbatim=True)
-    folded = _fold(wanted)
+        if span := _exact(wanted, passage.text):
+            return Quote(passage.id, span, wanted, verbatim=True)
     for passage in passages:
-        if _standing(folded, _fold(passage.text)) >= 0:
-            body, offsets = _traced(passage.text)
-            at = _standing(folded, body)
-            span = Span(offsets[at], offsets[at + len(folded) - 1] + 1)
+        if span := _folded(wanted, passage.text):
             return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
     return None
 
 
-def _standing(wanted: str, text: str) -> int:
-    """Return the offset in the text, but not inside a longer number ("5 %" is not in "15 %"); -1 if absent."""
-    at = text.find(wanted)
+def _shortened(text: str, passages: Sequence[Passage]) -> Quote | None:
+    """Return the stretch of a passage that has the parts of a text with ellipses, in order."""
+    parts = [part for piece in _CUT.split(text) if (part := piece.strip(_AROUND))]
+    if len(parts) < 2 or len(_fold("".join(parts))) < _SHORTEST_NEAR:
+        return None
+    for passage in passages:
+        spans: list[Span] = []
+        for part in parts:
+            after = spans[-1].end if spans else 0
+            if not (span := _exact(part, passage.text, after) or _folded(part, passage.text, after)):
+                break
+            spans.append(span)
+        else:
+            span = Span(spans[0].start, spans[-1].end)
+            return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=False)
+    return None
+
+
+def _exact(wanted: str, text: str, after: int = 0) -> Span | None:
+    at = text.find(wanted, after)
     while at >= 0:
-        before = wanted[0].isdigit() and _IN_NUMBER.search(text, max(0, at - 2), at)
-        if not before and not (wanted[-1].isdigit() and _ON_NUMBER.match(text, at + len(wanted))):
-            break
+        if _whole(text, at, at + len(wanted)):
+            return Span(at, at + len(wanted))
         at = text.find(wanted, at + 1)
-    return at
+    return None
+
+
+def _folded(wanted: str, text: str, after: int = 0) -> Span | None:
+    """Return where the text has the wanted words in another form: with other case, white space or Markdown."""
+    for fold, trace in ((_fold, _traced), (_plain, _traced_plain)):
+        folded = fold(wanted)
+        if folded not in fold(text) or len(folded) < _SHORTEST:
+            continue
+        body, offsets = trace(text)
+        at = body.find(folded)
+        while at >= 0:
+            start, end = offsets[at], offsets[at + len(folded) - 1] + 1
+            if start >= after and _whole(text, start, end):
+                return Span(start, end)
+            at = body.find(folded, at + 1)
+    return None
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    """Return whether a stretch starts and ends outside words and numbers ("5 %" is not in "15 %")."""
+    return not (_inside(_STARTS_INSIDE, text, start) or _inside(_ENDS_INSIDE, text, end))
+
+
+def _inside(pattern: re.Pattern[str], text: str, at: int) -> bool:
+    # "HomeAbout" is two words: text of web pages often lacks the space.
+    return bool(pattern.match(text, at)) and not (text[at - 1].islower() and text[at].isupper())
 
 
 def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
@@ -89,8 +137,14 @@ def _nearly(wanted: str, passages: Sequence[Passage]) -> Quote | None:
         body = _fold(passage.text)
         near, looked = nearest(folded, body, len(folded) // 10, windows)
         windows -= looked
-        if near and (best is None or near[0] < best[0]) and same_words(folded, body[near[1] : near[2]]):
-            best = (near[0], passage, near[1], near[2])
+        if near and (best is None or near[0] < best[0]):
+            distance, start, end = near
+            while _inside(_STARTS_INSIDE, body, start):
+                start -= 1
+            while _inside(_ENDS_INSIDE, body, end):
+                end += 1
+            if same_words(folded, body[start:end]):
+                best = (distance, passage, start, end)
     if best is None:
         return None
     _, passage, start, end = best
@@ -106,7 +160,6 @@ def same_words(one: str, other: str) -> bool:
     unit, or by an added or missing "not".
     """
     ours, theirs = ([word for word in _WORDS.findall(text) if word not in _ARTICLES] for text in (one, other))
-    # The ends of a stretch may split a word.
     return len(ours) == len(theirs) and all(
         mine == their or (min(len(mine), len(their)) >= _LETTERS and mine.isalpha() and _one_slip(mine, their))
         for mine, their in zip(ours, theirs, strict=True)
@@ -178,6 +231,24 @@ def _ending(wanted: str, text: str, most: int) -> tuple[int, int]:
         if score < best:
             best, stop = score, place
     return best, stop
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    """Return ``_fold(text)`` without the marks of Markdown."""
+    return _fold(_MARKS.sub("", text))
+
+
+def _traced_plain(text: str) -> tuple[str, list[int]]:
+    """Return ``_plain(text)`` and the offset of each of its characters in the text."""
+    kept: list[int] = []
+    at = 0
+    for mark in _MARKS.finditer(text):
+        kept += range(at, mark.start())
+        at = mark.end()
+    kept += range(at, len(text))
+    body, offsets = _traced("".join(text[place] for place in kept))
+    return body, [kept[place] for place in offsets]
 
 
 @lru_cache(maxsize=256)
