@@ -374,11 +374,12 @@ def test_a_run_is_entered_and_closed(store: Store) -> None:
 
 
 def test_a_run_that_came_to_nothing_is_taken_back(store: Store) -> None:
-    """The run is gone; what was paid for it stays."""
+    """The run is gone; what was paid for it stays. No later run has its number, which files and links may name."""
     first, second = store.start_run("one", {}), store.start_run("two", {})
     put(store, call(1))
     store.drop_run(second)
     assert [run.id for run in store.runs()] == [first]
+    assert store.start_run("three", {}) not in {first, second}
     assert store.reply(call(1).key) is not None
 
 

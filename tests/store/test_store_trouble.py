@@ -359,6 +359,6 @@ def test_a_store_of_the_first_version_opens_with_all_it_had() -> None:
     with Store(":memory:") as fresh, Store("old.db") as brought:
         for shape in (
             "SELECT name FROM pragma_table_info('scores') ORDER BY name",
-            "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'results' ORDER BY name",
+            "SELECT name, sql FROM sqlite_master WHERE tbl_name IN ('results', 'runs') ORDER BY name",
         ):
             assert fresh._reader.execute(shape).fetchall() == brought._reader.execute(shape).fetchall()

@@ -162,6 +162,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
             f"{path}: made by a newer version of Ragstone (format {version}; this version reads {VERSION}); upgrade"
         )
     if version < VERSION:
+        connection.execute("PRAGMA foreign_keys = OFF")  # dropping a table that is replaced deletes no rows of others
         connection.execute("BEGIN EXCLUSIVE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version < VERSION:  # another process may have done it first
@@ -169,6 +170,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
+        connection.execute("PRAGMA foreign_keys = ON")
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -88,3 +88,15 @@ CREATE INDEX results_by_record ON results (run, record);
 -- version 5
 ALTER TABLE batches ADD COLUMN input TEXT NOT NULL DEFAULT ''; -- place or digest of the input of a run without a name of its own
 ALTER TABLE batch_calls ADD COLUMN spent BLOB; -- reply with the usage of a failed call that was charged
+CREATE TABLE runs_5 (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT, -- label files and links name it, so no later run has the number of a deleted one
+  name     TEXT NOT NULL,
+  started  REAL NOT NULL,
+  finished REAL,
+  status   TEXT NOT NULL,       -- running, done, interrupted, stopped
+  spec     BLOB NOT NULL,
+  summary  BLOB
+);
+INSERT INTO runs_5 SELECT id, name, started, finished, status, spec, summary FROM runs;
+DROP TABLE runs;
+ALTER TABLE runs_5 RENAME TO runs;
