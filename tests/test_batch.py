@@ -19,6 +19,7 @@ from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigErr
 from ragstone.judges.messages import MessagesBackend
 from ragstone.judges.openai import OpenAIBackend
 from ragstone.judges.spec import Spec
+from ragstone.options import TRIES
 from ragstone.store.batches import BatchStore
 from ragstone.testing import FakeServer, Scripted
 
@@ -186,18 +187,30 @@ COUNTS = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "input_tokens": 
         (Scripted("too strange", status=400), 0),
         (Scripted(raw=json.dumps(NO_CHOICE | COUNTS)), 2),
         (Scripted(raw=json.dumps(NO_CHOICE)), 2),
+        (Scripted("too strange", status=500), 0),
     ],
 )
 def test_a_call_without_an_answer_is_a_failure_and_no_endless_wave(given: Any, refused: Scripted, charged: int) -> None:
-    """Refused, or charged for nothing, which is on the bill and counts towards the budget."""
+    """Refused, or charged for nothing, which is on the bill and counts towards the budget.
+
+    A call that may succeed later is sent as often as a live one.
+    """
     server, options, _ = given
-    server.configure(answer=lambda request: refused if "Kettle 5" in str(request) else None)
+    refusals: list[str] = []
+
+    def said(request: Any) -> Scripted | None:
+        if "Kettle 5" in str(request):
+            refusals.append(str(request))
+        return refused if "Kettle 5" in str(request) else None
+
+    server.configure(answer=said)
     run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
     bill, usage = run.summary()["bill"], "usage" in str(refused.raw)
     assert bill["paid"]["calls"] - bill["answered"] == bill["unusable"]["calls"] == charged
     assert bill["unusable"]["dollars"] == (charged * 10 * 100e-6 / 2 if usage else None if charged else 0)
     assert bill["sent"] == bill["paid"]["calls"]
     assert server.count == len(server.unique), "what a batch answered is not sent again"
+    assert len(refusals) == 2 * (TRIES if refused.status == 500 else 1)
     scored = [(row["id"], score) for row in run.results() for score in row["scores"]]
     failed = {record: score["reason"] for record, score in scored if score["status"] == "judge_failed"}
     assert failed.keys() == {"r5"}

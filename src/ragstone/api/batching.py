@@ -119,9 +119,9 @@ def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> N
 
 
 def refusals(plan: Plan) -> Missing:
-    """Return what decides on the calls that are left after the batches: those that were refused are not sent again."""
+    """Return what decides on the calls that are left after the batches: those that failed there are not sent again."""
     with BatchStore(plan.spec.store) as store:
-        failed = store.failed_calls()
+        failed = store.failed_calls(plan.spec.engine.tries)
 
     def refused(_: Judge, call: Call) -> Failed | None:
         return Failed(failed[call.key]) if call.key in failed else None
@@ -269,7 +269,7 @@ def _read(backend: Batching, lines: Iterable[bytes], *, strict: bool) -> list[tu
 def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[str, Reply | BackendError]]) -> int:
     """Store the results of batches and close the batches; return the number of results for known calls."""
     told = sorted(read, key=lambda one: isinstance(one[1], Reply))  # a reply counts, whatever else came for its call
-    results = {key: found for key, found in told if isinstance(found, Reply) or not found.retryable or _charge(found)}
+    results = dict(told)
     known = 0
     for row in rows:
         calls = {call.key.hex(): call for call in store.calls_of(row.id)}
@@ -282,10 +282,11 @@ def collect(store: BatchStore, rows: Sequence[BatchRow], read: Sequence[tuple[st
             for key, found in here.items()
             if isinstance(found, Reply) and (call := calls[key])
         ]
-        failed = {calls[key].key: (str(found), _charge(found)) for key, found in here.items()
-                  if not isinstance(found, Reply)}  # fmt: skip
+        errors = {calls[key].key: found for key, found in here.items() if not isinstance(found, Reply)}
+        missed = {key: str(found) for key, found in errors.items() if found.retryable and not _charge(found)}
+        failed = {key: (str(found), _charge(found)) for key, found in errors.items() if key not in missed}
         if known:
-            store.collect(row.id, replies, failed)
+            store.collect(row.id, replies, failed, missed)
     return known
 
 
@@ -302,7 +303,7 @@ async def _missing(
 ) -> tuple[dict[bytes, tuple[Judge, Call]], Budget]:
     """Replay the run and return the missing calls for the next wave, with the budget."""
     plan, earlier = settled(plan, store, options)
-    failed = store.failed_calls()
+    failed = store.failed_calls(plan.spec.engine.tries)
     missing: dict[bytes, tuple[Judge, Call]] = {}
 
     def add(judge: Judge, call: Call) -> NoReturn:

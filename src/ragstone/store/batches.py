@@ -117,14 +117,25 @@ class BatchStore(Store):
         """Return the keys of all calls in the batches of unfinished runs, with or without a reply."""
         return (key for (key,) in self._rows("SELECT key FROM batch_calls"))
 
-    def failed_calls(self) -> dict[bytes, str]:
-        """Return the keys of calls that will get no usable reply, each with the reason."""
-        return dict(self._rows("SELECT key, failed FROM batch_calls WHERE failed IS NOT NULL"))
+    def failed_calls(self, tries: int) -> dict[bytes, str]:
+        """Return the keys of calls that will get no usable reply, or got none in ``tries`` batches, with the reason."""
+        query = (
+            "SELECT key, failed FROM batch_calls WHERE failed IS NOT NULL UNION ALL"
+            " SELECT key, reason || ' (batches: ' || tries || ')' FROM batch_tries WHERE tries >= ?"
+        )
+        return dict(self._rows(query, (tries,)))
 
-    def collect(self, batch: int, replies: Iterable[CallRow], failed: Mapping[bytes, tuple[str, bytes | None]]) -> None:
+    def collect(
+        self,
+        batch: int,
+        replies: Iterable[CallRow],
+        failed: Mapping[bytes, tuple[str, bytes | None]],
+        missed: Mapping[bytes, str],
+    ) -> None:
         """Store the results of a batch and close it; its other calls are missing again.
 
-        ``failed`` has the reason why a call gets no reply, and a reply with the usage if it was charged.
+        ``failed`` has the reason why a call gets no reply, and a reply with the usage if it was charged; ``missed``
+        has the reasons of other calls, if there are any.
         A reply replaces one from before the batch was made: that could not be used, or the call would not be in it.
         """
         ((made,),) = self._rows("SELECT made FROM batches WHERE id = ?", (batch,))
@@ -134,11 +145,17 @@ class BatchStore(Store):
             "UPDATE batch_calls SET failed = ?, spent = ? WHERE batch = ? AND key = ?",
             [(reason, spent and self._frame(spent), batch, key) for key, (reason, spent) in failed.items()],
         )
+        others = "batch = ? AND failed IS NULL AND key NOT IN (SELECT key FROM calls WHERE at >= ?)"
         self._write_many(
-            "DELETE FROM batch_calls WHERE batch = ? AND failed IS NULL"
-            " AND key NOT IN (SELECT key FROM calls WHERE at >= ?)",
+            "INSERT INTO batch_tries (key, batch, tries, reason)"
+            f" SELECT key, batch, 1, 'the batch has no result' FROM batch_calls WHERE {others}"
+            " ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, tries = tries + 1, reason = excluded.reason",
             [(batch, made)],
         )
+        self._write_many(
+            "UPDATE batch_tries SET reason = ? WHERE key = ?", [(reason, key) for key, reason in missed.items()]
+        )
+        self._write_many(f"DELETE FROM batch_calls WHERE {others}", [(batch, made)])
         self._write_many("UPDATE batches SET status = 'done' WHERE id = ?", [(batch,)])
         self.commit()
 

@@ -88,6 +88,12 @@ CREATE INDEX results_by_record ON results (run, record);
 -- version 5
 ALTER TABLE batches ADD COLUMN input TEXT NOT NULL DEFAULT ''; -- place or digest of the input of a run without a name of its own
 ALTER TABLE batch_calls ADD COLUMN spent BLOB; -- reply with the usage of a failed call that was charged
+CREATE TABLE batch_tries (      -- calls that batches ended without; one more try may get a reply
+  key      BLOB NOT NULL UNIQUE,
+  batch    INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE, -- the last one
+  tries    INTEGER NOT NULL,
+  reason   TEXT NOT NULL
+);
 CREATE TABLE runs_5 (
   id       INTEGER PRIMARY KEY AUTOINCREMENT, -- label files and links name it, so no later run has the number of a deleted one
   name     TEXT NOT NULL,
