@@ -1,7 +1,8 @@
 """Count, prune and clear the stored calls.
 
-A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run, calls in its batches
-and calls that create nuggets (``nuggets create`` stores no run) count as used, too: the same command needs them again.
+A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run, calls in its batches,
+calls that create nuggets (``nuggets create`` stores no run) and those of tests that passed count as used, too: the same
+command needs them again.
 A dry run only counts.
 """
 
@@ -25,8 +26,8 @@ from ragstone.errors import ConfigError, InputError, StoreError
 from ragstone.judges.catalogue import build
 from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.options import RunOptions
-from ragstone.store.batches import BatchStore
-from ragstone.store.database import CallFilter, CallGroup, RunRow, Store
+from ragstone.store.database import RunRow, Store
+from ragstone.store.upkeep import CallFilter, CallGroup, CallStore
 
 UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 """Seconds in a minute, hour, day and week."""
@@ -112,7 +113,7 @@ class Prune(Struct, frozen=True):
 
 def cache_info(store: Path | str | None = None) -> CacheInfo:
     """Count the stored calls; ConfigError if there is no store."""
-    with BatchStore(existing_store(store), renew=False) as opened:
+    with CallStore(existing_store(store), renew=False) as opened:
         runs = opened.runs()
         _mark_used(opened, runs)
         unused = CallFilter(before=_unfinished_since(runs), unused=True)
@@ -130,7 +131,7 @@ def prune_cache(
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
         raise ConfigError("nothing selected to delete; give --older-than, --unused, --judge or --keep-runs")
-    with BatchStore(existing_store(store), renew=False) as opened:
+    with CallStore(existing_store(store), renew=False) as opened:
         runs = opened.runs()
         every = 0 if wanted.runs else len(runs)
         leaving = runs[: max(0, len(runs) - (every if wanted.keep_runs is None else wanted.keep_runs))]
@@ -145,7 +146,7 @@ def prune_cache(
         return planned if dry_run else _deleted(opened, planned, which)
 
 
-def _deleted(store: Store, planned: Pruning, which: CallFilter) -> Pruning:
+def _deleted(store: CallStore, planned: Pruning, which: CallFilter) -> Pruning:
     note = ""
     if planned.groups:
         store.drop_calls(which)
@@ -168,7 +169,7 @@ def _before(age: str) -> float | None:
     return time.time() - float(found[1]) * UNITS[found[2]]
 
 
-def _judge(store: Store, name: str, config: Path | str | None) -> str:
+def _judge(store: CallStore, name: str, config: Path | str | None) -> str:
     """Return a judge's id in the store, given the id or a name as on the command line or in the configuration."""
     if not name:
         return ""
@@ -182,7 +183,7 @@ def _judge(store: Store, name: str, config: Path | str | None) -> str:
     raise InputError(f"no stored calls by a judge '{name}'; judges are {', '.join(known) or 'none'}")
 
 
-def _mark_used(store: BatchStore, runs: Sequence[RunRow]) -> None:
+def _mark_used(store: CallStore, runs: Sequence[RunRow]) -> None:
     keys = (
         bytes.fromhex(call["key"])
         for row in runs

@@ -2,7 +2,7 @@
 
 A response is evaluated as by ``ragstone run`` on a file of one record: with the same configuration and store, so that
 each reply is paid for only once. The run of a failed test stays in the store, under the test's name; other runs are
-deleted.
+deleted, and their replies kept for the test.
 """
 
 from __future__ import annotations
@@ -151,10 +151,12 @@ class Scorer:
     def close(self) -> None:
         """Close the runs, and delete them unless the test failed."""
         with contextlib.ExitStack() as stores:
-            for _, run, _ in self._scored:
+            for number, (result, run, _) in enumerate(self._scored):
                 stores.callback(run.store.close)
                 if not self.failed:
                     stores.callback(run.store.drop_run, run.id)
+                    keys = [bytes.fromhex(call["key"]) for call in result.get("calls", ())]
+                    stores.callback(run.store.keep_calls, f"{self.title} {number}", keys)
 
 
 def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[str, float], dict[str, Any]]:

@@ -95,26 +95,6 @@ class RunRow(Struct, frozen=True):
     summary: dict[str, Any] | None
 
 
-class CallGroup(NamedTuple):
-    """Stored calls with the same judge, step and maker: their number, size in bytes, and oldest and newest time."""
-
-    judge: str
-    task: str
-    maker: str
-    calls: int
-    bytes: int
-    oldest: float
-    newest: float
-
-
-class CallFilter(Struct, frozen=True):
-    """Selects stored calls: older than ``before``, by one ``judge``, only ``unused`` ones; by default all."""
-
-    before: float | None = None
-    judge: str = ""
-    unused: bool = False
-
-
 _CALL = ", ".join(CallRow._fields)
 _SCORE = ", ".join(ScoreRow._fields)
 _INSERT_CALL = f"INSERT OR IGNORE INTO calls ({_CALL}, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -195,33 +175,6 @@ class Store:
         """Return the keys of all stored calls, or of those for these steps, oldest first."""
         some = f" WHERE task IN ({', '.join('?' * len(tasks))})" if tasks else ""
         return [row[0] for row in self._rows(f"SELECT key FROM calls{some} ORDER BY rowid", tasks)]
-
-    # ---- maintenance
-
-    def mark_used(self, keys: Iterable[bytes]) -> None:
-        """Mark calls as used; ``calls_by`` and ``drop_calls`` treat all others as unused."""
-        self._write("CREATE TEMP TABLE IF NOT EXISTS used (key BLOB PRIMARY KEY) WITHOUT ROWID")
-        self._write("BEGIN")
-        self._write_many("INSERT OR IGNORE INTO temp.used VALUES (?)", [(key,) for key in keys])
-        self._write("COMMIT")
-
-    def calls_by(self, which: CallFilter) -> list[CallGroup]:
-        """Count the calls that ``which`` selects, by judge, step and maker."""
-        where, parameters = _picked(which)
-        counts = "count(*), sum(length(request) + length(reply)), min(at), max(at)"
-        alike = "judge, task, maker"
-        query = f"SELECT {alike}, {counts} FROM calls WHERE {where} GROUP BY {alike} ORDER BY {alike}"
-        return [CallGroup(*row) for row in self._rows(query, parameters, writer=which.unused)]
-
-    def drop_calls(self, which: CallFilter) -> int:
-        """Delete the calls that ``which`` selects and return their number."""
-        where, parameters = _picked(which)
-        return self._change(f"DELETE FROM calls WHERE {where}", parameters).rowcount
-
-    def shrink(self) -> None:
-        """Return free space to the disk; raise StoreError if another process is using the store."""
-        self._change("VACUUM", ())
-        self._change("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
         """Return up to ``most`` calls of a judge for a step, latest first."""
@@ -337,6 +290,13 @@ class Store:
     def drop_run(self, run: int) -> None:
         """Delete a run and its results; its calls are kept."""
         self._change("DELETE FROM runs WHERE id = ?", (run,))
+
+    def keep_calls(self, owner: str, keys: Iterable[bytes]) -> None:
+        """Count calls as used though no run has them, instead of those that were kept for this owner before."""
+        self.begin()
+        self._write_many("DELETE FROM kept_calls WHERE owner = ?", [(owner,)])
+        self._write_many("INSERT OR IGNORE INTO kept_calls (owner, key) VALUES (?, ?)", [(owner, key) for key in keys])
+        self.commit()
 
     def runs(self) -> list[RunRow]:
         """Return all runs, oldest first."""
@@ -491,9 +451,3 @@ class Store:
             return self._writer.execute(statement, parameters)
         except sqlite3.Error as error:
             raise self._trouble(error, "cannot write") from error
-
-
-def _picked(which: CallFilter) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL condition of a filter, with its parameters; fields that are not given match every call."""
-    unused = " AND key NOT IN (SELECT key FROM temp.used)" if which.unused else ""
-    return f"at < coalesce(?, at + 1) AND judge = coalesce(?, judge){unused}", (which.before, which.judge or None)

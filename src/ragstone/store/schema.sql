@@ -94,6 +94,11 @@ CREATE TABLE batch_tries (      -- calls that batches ended without; one more tr
   tries    INTEGER NOT NULL,
   reason   TEXT NOT NULL
 );
+CREATE TABLE kept_calls (       -- calls in use although no run has them
+  owner    TEXT NOT NULL,       -- what needs them again, such as a test that passed
+  key      BLOB NOT NULL,
+  PRIMARY KEY (owner, key)
+) WITHOUT ROWID;
 CREATE TABLE runs_5 (
   id       INTEGER PRIMARY KEY AUTOINCREMENT, -- label files and links name it, so no later run has the number of a deleted one
   name     TEXT NOT NULL,
