@@ -82,7 +82,7 @@ def test_argilla(tmp_path: Path, responses: object) -> None:
     assert found.skipped == {"not submitted": 1}
 
 
-SHOWN: dict[str, Any] = {**UNIT, "record": 0}
+SHOWN: dict[str, Any] = {**UNIT, "record": 0, "response": "It is red. It is big."}
 READ: list[dict[str, Any]] = [
     {"data": {**SHOWN, "text": "It is red."}, "annotations": [{"result": [choice("yes")]}]},
     {
@@ -95,9 +95,10 @@ READ: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("row", READ)
-def test_a_label_keeps_the_text_that_was_read_and_a_record_may_be_a_number(tmp_path: Path, row: object) -> None:
+def test_a_label_keeps_the_texts_that_were_read_and_a_record_may_be_a_number(tmp_path: Path, row: object) -> None:
     (found,) = import_labels(saved(tmp_path, [row])).rows
     assert (found.record, found.text, found.hash) == ("0", "It is red.", text_hash("It is red."))
+    assert found.response == text_hash("It is red. It is big.")
 
 
 def test_a_table_becomes_label_rows(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ FORMS: Final = (
     "label rows or a table {record, unit, label}, Label Studio JSON {data: {record, unit}, annotations} or Argilla "
     "records {metadata: {record, unit}, responses}"
 )
-GIVEN: Final = ("record", "unit", "task", "draw", "rubric", "hash", "text")
+GIVEN: Final = ("record", "unit", "task", "draw", "rubric", "hash", "text", "response")
 """Keys of its input rows that a tool returns."""
 UNSURE: Final = "?"
 """The label of an annotator who is unsure."""
