@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -12,6 +13,7 @@ from chromium import Chromium
 from page_material import Serious, Shown
 
 from live_run import listening
+from page_blocks import unpacked
 from ragstone.metrics.methods import METHODS
 from ragstone.render.html.live import OPEN, Live
 from ragstone.render.wording import kind_of
@@ -167,10 +169,19 @@ def test_labels_are_made_and_shown(browser: Chromium, fifty: str, shown: Shown) 
     browser.type("Ann")
     browser.press("Enter")
     browser.until("document.querySelector('.progress').ariaValueNow === '1'")
+    drawn = unpacked(urlopen(f"{fifty}run/1/label/").read())["first"]["records"][-1]
+    unit = drawn["units"][-1]
+    other = json.loads(file.read_text()) | {"record": drawn["id"], "unit": unit["id"], "hash": unit["hash"]}
+    file.write_text(file.read_text() + json.dumps(other) + "\n")  # by another browser
+    browser.press("u")
+    browser.press("2")
+    before, labels = other["label"], [""]
+    while labels[0] != before or labels[1:] in ([], [before]):
+        labels = [json.loads(line)["label"] for line in file.read_text().splitlines()]
     browser.open(f"{fifty}run/1/#record={shown.run[record]['position']}")
     assert [one.split(":")[0] for one in browser.all(".people")] == ["Ann"]
     browser.open(f"{fifty}run/1/")
-    assert "1 by Ann" in browser.text(".facts")
+    assert "2 by Ann" in browser.text(".facts")
     assert f"ragstone agree 1 {file}" in browser.text(".facts")
 
 

@@ -80,26 +80,23 @@ class Desk:
         return _lines([row for row in self._rows(_file(run, annotator)) if row.annotator == annotator])
 
     def keep(self, run: Run, annotator: str, lines: bytes) -> None:
-        """Replace an annotator's labels of units on the page, and keep the others; InputError for invalid lines.
+        """Store new labels of an annotator in place of those of the same units; InputError for invalid lines.
 
-        Others are of another metric, of texts or definitions that have changed, or of an earlier store's run.
+        A line without a label deletes that of its unit. All others stay: another browser may have sent them.
         """
-        (drawn, _), file = self._sample(run), _file(run, annotator)
-        shown = {(record.id, unit.id, unit.hash) for record in drawn.records for unit in record.units}
+        file = _file(run, annotator)
         given = [_row(line, number) for number, line in enumerate(lines.splitlines(), 1)]
-        if any(row.annotator != annotator for row in given):
+        if any(row.annotator != annotator for row, _ in given):
             raise InputError(f"a label by an annotator other than '{annotator}'")
-        again = {(row.record, row.unit, row.task): row.hash for row in given}
+        again = {(row.record, row.unit, row.task): row.hash for row, _ in given}
 
         def replaced(row: LabelRow) -> bool:
-            on_page = (row.task, row.rubric) == (drawn.task, drawn.rubric.hash)
-            same = on_page and (row.record, row.unit, row.hash) in shown
             new = again.get((row.record, row.unit, row.task))
-            return row.annotator == annotator and (same or new in ("", row.hash) or (new is not None and not row.hash))
+            return row.annotator == annotator and new is not None and (not new or row.hash in ("", new))
 
         others = [row for row in self._rows(file) if not replaced(row)]
         with whole(file) as target:
-            target.write(_lines([*others, *given]))
+            target.write(_lines([*others, *(row for row, labelled in given if labelled)]))
 
     def files(self, run: Run) -> list[dict[str, Any]]:
         """Return each annotator with the number of labels and the command that compares the judge with them."""
@@ -148,9 +145,12 @@ def _files(run: Run) -> list[Path]:
     return sorted(path for path in Path(run.store.path).parent.glob("labels-*.jsonl") if own.fullmatch(path.name))
 
 
-def _row(line: bytes, number: int) -> LabelRow:
+def _row(line: bytes, number: int) -> tuple[LabelRow, bool]:
+    """Return a row, and whether it has a label."""
     try:
-        return row_from_json(orjson.loads(line), f"label {number}")
+        found = orjson.loads(line)
+        undone = isinstance(found, dict) and "label" not in found
+        return row_from_json({**found, "label": None} if undone else found, f"label {number}"), not undone
     except orjson.JSONDecodeError as error:
         raise InputError(f"label {number}: not JSON ({error})") from error
 

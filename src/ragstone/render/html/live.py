@@ -73,7 +73,7 @@ class LabelDesk(Protocol):
         """Return the labels of an annotator, as lines; empty if there are none."""
 
     def keep(self, run: Run, annotator: str, lines: bytes) -> None:
-        """Replace the labels of an annotator; raise InputError for invalid lines."""
+        """Store new labels of an annotator, and delete those of lines without one; InputError for invalid lines."""
 
     def files(self, run: Run) -> list[dict[str, Any]]:
         """Return the annotators, each with the number of labels and the command that compares the judge with them."""

@@ -38,9 +38,10 @@ class Labels {
     this.unkept = '';
     /** @type {Map<number, string | null>} */
     this.current = new Map();
+    /** @type {Set<number>} units whose label, or lack of one, the server does not have yet */
+    this.unsent = new Set();
     /** Whether the server's labels were fetched; none are sent before, so that nothing there is lost. */
     this.known = false;
-    this.changed = false;
     this.sending = false;
   }
 
@@ -55,6 +56,7 @@ class Labels {
     if (kept || annotator !== this.annotator) {
       this.given = kept?.given || [];
       this.spent = kept?.spent || {};
+      this.unsent = new Set(kept?.unsent);
     }
     this.annotator = annotator;
     this.current = new Map(this.given);
@@ -69,9 +71,15 @@ class Labels {
   /** @param {number} unit @param {string | null} label @param {number} seconds */
   give(unit, label, seconds) {
     this.spend(unit, seconds);
+    this.put(unit, label);
+    this.save();
+  }
+
+  /** @param {number} unit @param {string | null} label */
+  put(unit, label) {
     this.given.push([unit, label]);
     this.current.set(unit, label);
-    this.save();
+    this.unsent.add(unit);
   }
 
   /** Add the time of a visit to a unit. @param {number} unit @param {number} seconds */
@@ -83,6 +91,7 @@ class Labels {
   undo() {
     const last = this.given.pop();
     this.current = new Map(this.given);
+    if (last) this.unsent.add(last[0]);
     this.save();
     return last?.[0];
   }
@@ -90,8 +99,14 @@ class Labels {
   save() {
     this.unkept = '';
     if (first.root) this.send();
+    this.store();
+  }
+
+  /** Save the labels in the browser. */
+  store() {
     this.stored(() => {
-      localStorage.setItem(this.key, JSON.stringify({ given: this.given, spent: this.spent }));
+      const { given, spent, unsent } = this;
+      localStorage.setItem(this.key, JSON.stringify({ given, spent, unsent: [...unsent] }));
       localStorage.setItem(KEPT_AS, this.annotator);
     });
   }
@@ -101,27 +116,33 @@ class Labels {
     return `data/labels-${encodeURIComponent(this.annotator)}`;
   }
 
-  /** Import this annotator's labels from the server; return a message about the result. */
+  /** Get this annotator's labels from the server, which another browser may have changed. */
   async fetched() {
     const answer = await fetch(this.place).catch(() => null);
-    const text = answer?.ok ? await answer.text() : '';
-    return text ? this.take(text) : '';
+    if (!answer?.ok) return;
+    const text = await answer.text();
+    const newer = this.unsent;
+    this.unsent = new Set([...newer, ...this.current.keys()]);
+    this.take(text, newer);
   }
 
-  /** Send all labels to the server, one request at a time; the last one has the latest labels. */
+  /** Send new labels to the server, one request at a time; labels of other browsers stay there. */
   async send() {
-    this.changed = true;
     if (this.sending || !this.known) return;
     this.sending = true;
-    while (this.changed) {
-      this.changed = false;
-      const answer = await fetch(this.place, { method: 'PUT', body: this.lines() }).catch(() => null);
+    while (this.unsent.size) {
+      const sent = new Map([...this.unsent].map((unit) => [unit, this.current.get(unit)]));
+      const body = this.lines([...sent.keys()]);
+      const answer = await fetch(this.place, { method: 'PUT', body }).catch(() => null);
       if (!answer?.ok) {
         this.unkept = 'The server is not saving your labels; is ragstone view still running? Export before you leave.';
         say('');
+        break;
       }
+      for (const [unit, label] of sent) if (this.current.get(unit) === label) this.unsent.delete(unit);
     }
     this.sending = false;
+    this.store();
   }
 
   /** Use the browser's storage; return null if it is blocked, full or corrupt. @param {() => any} ask */
@@ -146,11 +167,12 @@ class Labels {
     return times.length < 5 ? first.seconds : times[times.length >> 1];
   }
 
-  /** The labels as JSON lines. */
-  lines() {
-    return [...this.current]
-      .sort(([one], [other]) => one - other)
-      .map(([unit, label]) => {
+  /** The labels as JSON lines; one without a label was undone. */
+  lines(of = [...this.current.keys()]) {
+    return of
+      .sort((one, other) => one - other)
+      .map((unit) => {
+        const label = this.current.get(unit);
         const { record, id, hash, text, response } = units[unit];
         const seconds = Math.round((this.spent[unit] || 0) * 10) / 10;
         const { task, draw, rubric } = first;
@@ -168,10 +190,11 @@ class Labels {
   }
 
   /**
-   * Import labels from a file exported by this page; existing labels are kept. Return a message about the result.
-   * @param {string} text
+   * Import labels exported by this page; existing labels are kept. Return a message about the result. The server's
+   * labels replace those here, except the ``newer`` ones.
+   * @param {string} text @param {Set<number> | null} newer
    */
-  take(text) {
+  take(text, newer = null) {
     const places = new Map(units.map((unit, place) => [`${unit.record}\n${unit.id}`, place]));
     const known = first.labels.map((/** @type {[string, string]} */ [label]) => label);
     const lines = text.split('\n').filter((line) => line.trim());
@@ -185,9 +208,9 @@ class Labels {
     let taken = 0;
     for (const row of fit) {
       const unit = places.get(`${row.record}\n${row.unit}`) ?? -1;
-      if (this.current.has(unit)) continue;
-      this.given.push([unit, row.label]);
-      this.current.set(unit, row.label);
+      if (newer ? newer.has(unit) : this.current.has(unit)) continue;
+      if (this.current.get(unit) !== row.label) this.put(unit, row.label);
+      if (newer) this.unsent.delete(unit);
       this.spent[unit] = Number(row.seconds) || 0;
       taken += 1;
     }
