@@ -136,8 +136,15 @@ def test_a_panel_whose_member_failed_says_so(server: FakeServer) -> None:
     server.configure(answer=None)
     assert "unjudged" not in done(*run).flat
     said = "vllm/fake left 2 of 2 units unjudged; for these, only the rest of its panel counts"
-    for shown in (came, ragstone("show", "1"), ragstone("check", "out", "--min", "groundedness=0.1")):
-        assert said in shown.flat
+    gate = ragstone("check", "out", "--min", "groundedness=0.1", "--junit", "j.xml", "--markdown", "m.md")
+    for shown in (
+        came.flat,
+        ragstone("show", "1").flat,
+        gate.flat,
+        Path("j.xml").read_text(),
+        Path("m.md").read_text(),
+    ):
+        assert said in shown
     compared = ragstone("compare", "1", "2").flat
     assert compared.count(said) == 1
 

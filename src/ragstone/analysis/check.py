@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from ragstone import metrics
 from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, NoSharedRecordError, compare, records_said, said
+from ragstone.analysis.counts import absences
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, bounds_of, scores_of
@@ -107,7 +108,8 @@ class Decision(Struct, frozen=True):
 class CheckResult(Struct, frozen=True):
     """The decisions on all thresholds of a run; ``baseline`` is the name of the run for drops.
 
-    ``agreement`` is the attached agreement with people, for metrics with a threshold.
+    ``agreement`` is the attached agreement with people, for metrics with a threshold. ``notes`` say which judges of a
+    panel left units unjudged.
     """
 
     run: int
@@ -117,6 +119,7 @@ class CheckResult(Struct, frozen=True):
     decisions: tuple[Decision, ...]
     undecided: Undecided = "pass"
     agreement: AgreementDict | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> CheckOutcome:
@@ -133,7 +136,7 @@ class CheckResult(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
         told = {"outcome": self.outcome, **to_builtins(self)}
-        return told if self.agreement else {name: value for name, value in told.items() if name != "agreement"}
+        return {name: value for name, value in told.items() if value or name not in ("agreement", "notes")}
 
 
 _UNJUDGED: Final = "unjudged units: the mean could be "
@@ -193,6 +196,7 @@ def check_run(
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,
+        tuple(absences(run.summary().get("panel", {}))),
     )
 
 

@@ -68,10 +68,10 @@ def junit(gate: CheckResult) -> bytes:
     }
     root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
     suite = SubElement(root, "testsuite", {"name": _xml(f"ragstone check {_short(gate.name)}"), **counts})
-    if lines := _agreement(gate):
-        properties = SubElement(suite, "properties")
-        for line in lines:
-            SubElement(properties, "property", {"name": "agreement", "value": _xml(line)})
+    lines = [*(("agreement", line) for line in _agreement(gate)), *(("note", _short(note)) for note in gate.notes)]
+    properties = SubElement(suite, "properties") if lines else suite
+    for name, line in lines:
+        SubElement(properties, "property", {"name": name, "value": _xml(line)})
     records = {id(one.decision): one for one in behind(gate)}
     for decision in gate.decisions:
         case = SubElement(
@@ -135,9 +135,9 @@ def markdown(gate: CheckResult) -> bytes:
     """Return a heading, a row per threshold, and the records behind failed or undecided thresholds."""
     where = f"{_plain(gate.name)} ({gate.records:,} records)"
     against = f", compared with {_plain(gate.baseline)}" if gate.baseline else ""
-    agreement = [part for line in _agreement(gate) for part in (f"{_plain(line)}.", "")]
+    said = [part for line in (*_agreement(gate), *gate.notes) for part in (f"{_plain(line)}.", "")]
     lines = [
-        f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "", *agreement,
+        f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "", *said,
         "| | metric | required | found |", "|---|---|---|---|",
     ]  # fmt: skip
     for decision in gate.decisions:

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import NUGGETS, VITAL, Compared, Comparison
-from ragstone.analysis.counts import absences
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
@@ -216,7 +215,7 @@ def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str
         _decisions(gate),
         *(_worst(found, run, look) for found in behind(gate, 1)),
         Prose(f"{said[:1].upper()}{said[1:]}."),
-        *(Prose(flat(lost), "quiet") for lost in absences(run.summary().get("panel", {}))),
+        *(Prose(flat(note), "quiet") for note in gate.notes),
         Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
         _next(gate, run, options),
     )
