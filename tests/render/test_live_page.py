@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 
-from attached import agreement
+from attached import agreement, corrected
 from live_run import listening, served, stored
 from page_blocks import unpacked
-from ragstone import api
+from ragstone import api, evaluate
 from ragstone.analysis.run import find_run
+from ragstone.analysis.saved import SavedRun
+from ragstone.api.agreeing import attach_agreement
 from ragstone.errors import ConfigError
 from ragstone.render.html.live import Live
 from ragstone.render.html.served_run import ROWS
 from ragstone.store.database import ResultRow, Store
+from ragstone.testing import ScriptedJudge
 
 RECORDS = 5
 
@@ -214,8 +217,8 @@ def test_a_run_that_is_being_written_is_one_run(tmp_path: Path) -> None:
         assert listed(live, 2) == [1, 2, 3, 4, ROWS + 1]
 
 
-def test_a_page_is_of_the_run_that_has_its_number_now(tmp_path: Path) -> None:
-    """An agreement attached since is on it; an open page of a deleted run gets no record of another one."""
+def test_a_page_is_of_the_run_as_it_is_now(tmp_path: Path) -> None:
+    """An agreement attached since is on it; an open page of a deleted run gets nothing more."""
     run = stored(tmp_path, 2)
 
     def first(live: Live, path: str) -> dict[str, Any]:
@@ -230,11 +233,18 @@ def test_a_page_is_of_the_run_that_has_its_number_now(tmp_path: Path) -> None:
         run.store.drop_run(1)
         assert first(live, "/run/1/data/rows-0") == {"status": 409, "said": "run 1 (records) has been deleted\n"}
         assert first(live, "/run/1/")["status"] == 404
-        assert stored(tmp_path, 3).id == 1
-        assert first(live, "/run/1/data/record-3")["status"] == 409
-        assert first(live, "/run/1/")["records"] == 3
-        assert json.loads(ask(live, "/run/1/data/rows-0")[2])["position"] == [1, 2, 3]
-        assert first(live, "/run/1/label/")["draw"]["of"] == 3
+        assert stored(tmp_path, 3).id == 2
+        assert first(live, "/run/1/label/")["status"] == 404
+
+
+def test_an_agreement_attached_to_a_folder_since_is_on_its_page(tmp_path: Path) -> None:
+    rows = [{"question": "q", "response": "It is.", "contexts": ["It is."]}]
+    evaluate(rows, "groundedness", ScriptedJudge({"support": "3"}), store=tmp_path / "s.db", out=tmp_path / "out")
+    run = api.run_to_show(str(tmp_path / "out"))
+    with listening(run.store) as live:
+        for share in (74, 50):
+            attach_agreement(SavedRun(tmp_path / "out"), agreement(corrected(share / 100, 0.4, 0.8)))
+            assert f"corrected {share}%" in str(unpacked(ask(live, f"/run/{run.id}/")[2])["first"]["agreement"])
 
 
 def test_the_first_screen_of_a_finished_run_reads_no_score(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class Desk:
     """Serves label pages and saves their labels, in the rows that ``ragstone agree`` reads."""
 
     def __init__(self) -> None:
-        self._drawn: dict[tuple[int, float, str], tuple[LabelSample, list[bytes]]] = {}
+        self._drawn: dict[tuple[int, str], tuple[LabelSample, list[bytes]]] = {}
         self._read: dict[Path, tuple[int, list[LabelRow]]] = {}
 
     def page(self, run: Run) -> list[bytes]:
@@ -66,8 +66,8 @@ class Desk:
         return self._sample(run)[1]
 
     def _sample(self, run: Run) -> tuple[LabelSample, list[bytes]]:
-        """Return the sample of a run and its page: drawn again once it has ended, or if another run has its number."""
-        key = run.id, run.started, run.status
+        """Return the sample of a run and its page: drawn again once it has ended."""
+        key = run.id, run.status
         if key not in self._drawn:
             file = _file(run, "NAME")
             drawn = sample(run, holder(run, None))

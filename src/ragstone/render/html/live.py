@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from ragstone import __version__
 from ragstone.analysis.compare import compare
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
+from ragstone.analysis.saved import SavedRun
 from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import catalogue
 from ragstone.render.html.case import calls_of, keys_of
@@ -151,9 +153,10 @@ class Live(ThreadingHTTPServer):
         held = self._runs.get(key)
         if held is None or fresh:
             run = self._run(number)
+            _renew(run)
             if held is None or run.status == "unfinished" or _version(run) != _version(held.run):
                 held = self._runs[key] = ServedRun(run)
-        elif (row := self._store.run(key)) is None or row.started != held.run.started:  # numbers are used again
+        elif self._store.run(key) is None:
             raise InputError(f"run {key} ({held.run.name}) has been deleted")
         self._runs.move_to_end(key)
         while len(self._runs) > OPEN:
@@ -198,9 +201,18 @@ class Live(ThreadingHTTPServer):
         return HTML, b"".join(comparison_page(compare(one, other, moved=20), one, other, root="../../../"))
 
 
-def _version(run: Run) -> tuple[float, str, object]:
-    """Return what differs if another run has its number, or if it has ended or got an agreement since."""
-    return run.started, run.status, run.agreement
+def _version(run: Run) -> tuple[str, object]:
+    """Return what differs if the run has ended or got an agreement since."""
+    return run.status, run.agreement
+
+
+def _renew(run: Run) -> None:
+    """Take over the agreement that was attached to a run's folder since it was loaded from there."""
+    with suppress(InputError):  # the folder is gone or another run's: the page shows what was loaded
+        saved = SavedRun(Path(run.store.folder)) if run.store.folder else None
+        # Checked first: whether an agreement is current takes a hash of all results.
+        if saved and saved.summary().get("agreement") != run.agreement and saved.agreement:
+            run.attach(saved.agreement)
 
 
 class _Answer(BaseHTTPRequestHandler):
