@@ -114,17 +114,17 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
         changed = {
             "calls": [{**call, "reading": reading}],
             "meta": {
-                "team": "red" if result["position"] % 2 else "blue",
+                "expert": bool(result["position"] % 2),
                 "run_id": f"{HOSTILE} {result['position'] % 2}",
             },
         }
         lines.append(orjson.dumps({**result, **changed}))
     Path("out").mkdir()
     Path("out/results.jsonl").write_bytes(b"\n".join(lines))
-    came = ragstone("agree", "out", path, "--by", "meta.team", columns=width)
+    came = ragstone("agree", "out", path, "--by", "meta.expert", columns=width)
     assert (came.code, came.err) == (0, "")
     for part in (
-        "unjudged no yes", "grounding by meta.team 2 groups", "blue",
+        "unjudged no yes", "grounding by meta.expert 2 groups", "false", "true",
         "Systems by grounding 2 systems", "rank correlation needs at least 3",
         "left out (scored with settings other than the run's)",
         "Replies parsed in full one support short_cot keyed 0 of 1",

@@ -167,9 +167,14 @@ def grouping(by: str) -> Callable[[ResultDict], str | None]:
             value = own
         for name in path:
             value = value.get(name) if isinstance(value, Mapping) else None
-        return None if value is None else str(value)
+        return None if value is None else group_name(value)
 
     return group
+
+
+def group_name(value: object) -> str:
+    """Return the name of the group of records with a value: booleans as in JSON."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _nuggets(result: ResultDict) -> Iterator[tuple[str, tuple[float | None, bool]]]:

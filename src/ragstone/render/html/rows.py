@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from ragstone.analysis.scored import group_name
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.metrics import of_score
 from ragstone.render.wording import ORDER, kind_of
@@ -98,11 +99,7 @@ def fields_of(meta: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _group(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | int) and 0 < len(str(value)) <= LONGEST_GROUP:
-        return str(value)
-    return None
+    return group_name(value) if isinstance(value, str | int) and 0 < len(str(value)) <= LONGEST_GROUP else None
 
 
 class RowCounts:
