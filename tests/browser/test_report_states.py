@@ -42,21 +42,22 @@ def opened(browser: Chromium, tmp_path: Path) -> Opened:
 
 
 def test_nothing_could_be_scored(opened: Opened) -> None:
-    """Words in the place of cards, and the cause with its records."""
+    """Words in the place of cards, and each cause with its records."""
 
     def answer(question: Question[Any]) -> Failed:
-        return Failed("the judge is out")
+        return Failed("the judge is out" if "Three years." in str(question) else "the judge is in")
 
-    page = opened([record(1), record(2)], judge=ScriptedJudge(answer))
-    assert page.text(".sentence") == "Nothing could be scored in 2\u00a0records."
+    page = opened([record(1, response="Three years."), record(2), record(3)], judge=ScriptedJudge(answer))
+    assert page.text(".sentence") == "Nothing could be scored in 3\u00a0records."
     assert "There is no value to show" in page.text(".first")
     assert "ragstone formats 1" in page.text(".first"), "the judge failed, so its replies say why"
     assert "the judge failed (the judge is out)" in page.text(".missing")
     assert page.all(".card") == []
     assert page.all(".hurts") == [], "no empty groups"
-    page.click(".causes a")
-    page.until("document.querySelector('.chips')")
-    assert len(page.all(".lines tbody tr")) == 2
+    for place, count in ((1, 2), (2, 1)):
+        page.click(f".causes li:nth-child({place}) a")
+        page.until(f"document.querySelectorAll('.lines tbody tr').length === {count}")
+    assert "(the judge is out)" in page.text(".chips")
 
 
 def test_judged_in_part(opened: Opened) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from page_blocks import unpacked
 from ragstone import Run, api, evaluate
+from ragstone.analysis.counts import OTHER
 from ragstone.analysis.run import find_run
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
@@ -130,7 +131,16 @@ def test_what_groups_a_record() -> None:
 def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
     """A record that could not be read has no score, and says that it was set aside."""
     lost = row_of({"id": "bad", "position": 2, "set_aside": "no JSON", "scores": []})
-    block = block_of([line(1, 0.25, kind="x"), lost], ["m"], ["kind"])
+    half = {"metric": "n", "value": 0.5, "status": "partial", "verdicts": []}
+    rows = [
+        row_of({"id": reason, "position": 3, "scores": [{**half, "reason": f"{reason}: cut off"}]})
+        for reason in ("1 of 2 unjudged", "2 of 3 unjudged", "down")
+    ]
+    named = block_of(rows, ["n"], [], ["down: cut off", "cut off", "down: cut off"])
+    assert named["reasons"] == {"n": [2, 2, 1]}
+    assert block_of(rows, ["n"], [], ["cut off", OTHER])["reasons"] == {"n": [1, 1, 2]}
+    block = block_of([line(1, 0.25, kind="x"), lost], ["m"], ["kind"], [])
+    assert block["reasons"] == {}
     assert block["values"] == {"m": [0.25, None]}
     assert block["statuses"] == {"m": [0, -1]}
     assert block["fields"] == {"kind": ["x", None]}

@@ -37,7 +37,7 @@ class Causes:
         """Count the scores of one record."""
         for score in scores:
             if score.status != "scored":
-                key = (score.metric, score.status, _COUNTS.sub("", score.reason))
+                key = (score.metric, score.status, cause_of(score.reason))
                 known = key in self._counts or len(self._counts) < MOST
                 self._counts[key if known else (score.metric, score.status, OTHER)] += 1
 
@@ -110,6 +110,11 @@ class Quotes:
             "absent": absent,
             "verified": rounded((verbatim + near) / named) if named else None,
         }
+
+
+def cause_of(reason: str) -> str:
+    """Return a reason without the counts of one record, by which causes are counted."""
+    return _COUNTS.sub("", reason)
 
 
 def absences(members: Mapping[str, MemberDict]) -> list[str]:

@@ -39,8 +39,9 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     kept.take(run, counts.rows(run.results()))
     first = overview_of(told, counts)
     metrics = [metric["name"] for metric in first["metrics"]]
+    causes = [cause.reason for cause in told.missing]
     blocks = [
-        Block(f"rows-{number}", to_json(block_of(part, metrics, first["fields"])))
+        Block(f"rows-{number}", to_json(block_of(part, metrics, first["fields"], causes)))
         for number, part in enumerate(kept.parts())
     ]
     first["row_blocks"] = len(blocks)

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from ragstone.analysis.counts import OTHER, cause_of
 from ragstone.analysis.scored import group_name
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.metrics import of_score
+from ragstone.render.text import flat
 from ragstone.render.wording import ORDER, kind_of
 
 STATUSES: Final = ("scored", "partial", "empty", "missing_field", "judge_failed", "disabled")
@@ -37,7 +39,8 @@ LONGEST_GROUP: Final = 80
 class PageRow(Struct, frozen=True):
     """One record of the table; ``scores`` has, by metric, a value (or None) and an index into ``STATUSES``.
 
-    ``verdicts`` has, by metric, a bit for each kind in ``wording.ORDER``, and ``APART`` if judges disagree.
+    ``verdicts`` has, by metric, a bit for each kind in ``wording.ORDER``, and ``APART`` if judges disagree; ``reasons``
+    why scores are missing or partial.
     """
 
     position: int
@@ -48,6 +51,7 @@ class PageRow(Struct, frozen=True):
     fields: Mapping[str, str]
     set_aside: bool = False
     verdicts: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 def row_of(result: Mapping[str, Any]) -> PageRow:
@@ -66,6 +70,11 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
             for score in result["scores"]
         },
         verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(_verdicts(result, score)))},
+        reasons={
+            score["metric"]: flat(cause_of(score["reason"]))
+            for score in result["scores"]
+            if score["status"] != "scored" and score["reason"]
+        },
         fields=dict(fields_of(result.get("meta", {}))),
         set_aside="set_aside" in result,
     )
@@ -168,7 +177,9 @@ class RowCounts:
         return {text: [value for value in values if not math.isnan(value)] for text, values in found.items()}
 
 
-def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
+def block_of(
+    rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[str], causes: Sequence[str]
+) -> dict[str, Any]:
     """Return rows as columns, which take the least space; a score that a record lacks is None with status -1."""
     none = (None, -1)
     return {
@@ -179,14 +190,24 @@ def block_of(rows: Sequence[PageRow], metrics: Sequence[str], fields: Sequence[s
         "set_aside": [number for number, row in enumerate(rows) if row.set_aside],
         "values": {name: [row.scores.get(name, none)[0] for row in rows] for name in metrics},
         "statuses": {name: [row.scores.get(name, none)[1] for row in rows] for name in metrics},
-        **judged_of(rows, fields),
+        **judged_of(rows, fields, causes),
     }
 
 
-def judged_of(rows: Sequence[PageRow], fields: Sequence[str]) -> dict[str, Any]:
-    """Return the columns of verdict kinds, for scores that have verdicts, and of fields."""
+def judged_of(rows: Sequence[PageRow], fields: Sequence[str], causes: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of verdict kinds, for scores that have verdicts, of fields, and of reasons.
+
+    A reason is its place in ``causes``, from 1; 0 for none.
+    """
     judged = dict.fromkeys(name for row in rows for name in row.verdicts)
+    missing = dict.fromkeys(name for row in rows for name in row.reasons)
+    places = {reason: place for place, reason in reversed([*enumerate(causes, 1)])}
+    other = places.get(OTHER, 0)
     return {
+        "reasons": {
+            name: [places.get(row.reasons[name], other) if name in row.reasons else 0 for row in rows]
+            for name in missing
+        },
         "verdicts": {name: [row.verdicts.get(name, 0) for row in rows] for name in judged},
         "fields": {name: [row.fields.get(name) for row in rows] for name in fields},
     }

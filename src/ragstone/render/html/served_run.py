@@ -50,6 +50,7 @@ class ServedRun:
                 "row_blocks": -(-run.store.last_place(run.id) // ROWS),
             }
         self._metrics = [metric["name"] for metric in self.first["metrics"]]
+        self._causes = [cause.reason for cause in told.missing]
         self._signatures = run.spec.get("signatures", {})
         self._words: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))  # positions by word
         self._searched = 0
@@ -75,7 +76,7 @@ class ServedRun:
         return {"position": list(ids), "id": named, **scores, "verdicts": {}, "fields": {}}
 
     def more(self, number: int) -> bytes:
-        """Return the verdict kinds and fields of a block of rows, as JSON; index the words of their texts."""
+        """Return the verdict kinds, fields and reasons of a block of rows, as JSON; index the words of their texts."""
         if number not in self._more:
             rows = []
             for result in self._results(number * ROWS, (number + 1) * ROWS):
@@ -86,7 +87,7 @@ class ServedRun:
                         self._words[word].append(result["position"])
                     self._searched += 1
                     self._room -= len(text)
-            self._more[number] = to_json(judged_of(rows, self._fields))
+            self._more[number] = to_json(judged_of(rows, self._fields, self._causes))
         return self._more[number]
 
     def worst(self) -> list[dict[str, Any]]:

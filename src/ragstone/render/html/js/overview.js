@@ -272,7 +272,7 @@ function missingBlock() {
       const lacking = cause.counted ? 'value set by on_empty' : 'no score';
       return el(
         'li',
-        figure({ status: cause.status, judged: cause.of }, plural(cause.count, 'record'), 'number'),
+        figure({ status: cause.status, judged: cause.of, reason: cause.reason }, plural(cause.count, 'record'), 'number'),
         el(
           'span',
           el('b', STATUS[cause.status] || cause.status),

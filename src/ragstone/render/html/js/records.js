@@ -72,7 +72,7 @@ function filterBar() {
 /** @param {number} number */
 function saidOf(number) {
   const all = table.position.length;
-  const half = first.live && !table.whole.complete && (now.verdict || now.judged || now.field);
+  const half = first.live && !table.whole.complete && (now.verdict || now.judged || now.field || now.reason);
   const coming = table.complete
     ? half
       ? ` \u00b7 reading, ${count(table.whole.read)} of ${count(all)} so far`
@@ -119,7 +119,7 @@ function statusChoice() {
       ...statuses.map((/** @type {string} */ status) => /** @type {[string, string]} */ ([status, STATUS[status]])),
     ],
     now.status,
-    (status) => slide({ status, page: 1 }),
+    (status) => slide({ status, reason: '', page: 1 }),
   );
 }
 
@@ -132,7 +132,7 @@ function verdictChoices() {
   const kinds = Object.entries(VERDICTS).filter(([kind]) => kind !== 'apart' || first.panel);
   return [
     choice('Verdict', [['', 'any'], ...kinds], now.verdict, (verdict) => slide({ verdict, page: 1 })),
-    choice('of', [['', 'any metric'], ...names], now.judged, (judged) => slide({ judged, page: 1 })),
+    choice('of', [['', 'any metric'], ...names], now.judged, (judged) => slide({ judged, reason: '', page: 1 })),
   ];
 }
 
@@ -195,8 +195,12 @@ function chips() {
     ]);
   if (now.status)
     told.push([
-      [STATUS[now.status] || now.status, now.judged ? ` in ${spoken(now.judged)}` : ''].join(''),
-      { status: '', ...(now.verdict ? {} : { judged: '' }) },
+      el(
+        'span',
+        [STATUS[now.status] || now.status, now.judged ? ` in ${spoken(now.judged)}` : ''].join(''),
+        now.reason ? [' (', foreign(now.reason), ')'] : null,
+      ),
+      { status: '', reason: '', ...(now.verdict ? {} : { judged: '' }) },
     ]);
   if (now.q) told.push([el('span', '\u201c', foreign(now.q), '\u201d'), { q: '' }]);
   if (!told.length) return null;

@@ -7,6 +7,7 @@
  * @property {string} field a field and its @property {string} value: records of one group
  * @property {string} below a metric whose value is below 1
  * @property {string} verdict a kind of verdict, or apart @property {string} judged the metric of the verdict or status
+ * @property {string} reason why the score of this metric has this status
  * @property {Record<string, [number, number]>} ranges metric to lowest and highest value
  * @property {string} sort a metric, position or id @property {boolean} down highest first
  * @property {number} page from 1
@@ -16,9 +17,9 @@
  * @property {string} layer metric whose verdicts are underlined; empty for the tab's metric
  */
 
-const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below', 'verdict', 'judged']);
+const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below', 'verdict', 'judged', 'reason']);
 /** The changes that clear every filter. */
-const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', ranges: {}, page: 1 };
+const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', reason: '', ranges: {}, page: 1 };
 
 /** @type {any[]} the metrics that have values, in card order */
 const scored = first.metrics.filter((metric) => metric.scored);
@@ -55,6 +56,7 @@ function readState(fragment) {
   if (state.status !== 'set_aside' && !first.statuses.includes(state.status)) state.status = '';
   if (!KINDS.includes(state.verdict)) state.verdict = '';
   if (!metrics.has(state.judged)) state.judged = '';
+  if (!state.status || !state.judged) state.reason = '';
   for (const text of given.getAll('in')) {
     const found = /^(.+):([0-9.]+)-([0-9.]+)$/.exec(text);
     if (found && metrics.has(found[1])) state.ranges[found[1]] = [Number(found[2]), Number(found[3])];

@@ -13,6 +13,7 @@ const table = {
   /** @type {Record<string, (number | null)[]>} */ values: byName(),
   /** @type {Record<string, number[]>} indexes into first.statuses; -1 for no score */ statuses: byName(),
   /** @type {Record<string, number[]>} kinds of verdicts as bits, see KINDS */ verdicts: byName(),
+  /** @type {Record<string, number[]>} places in first.missing, from 1; 0 for none */ reasons: byName(),
   /** @type {Record<string, (string | null)[]>} */ fields: byName(),
   /** @type {number[]} number of rows of each block */ sizes: [],
   /** Number of blocks whose results were read. */ read: 0,
@@ -55,7 +56,7 @@ function addRows(block) {
 
 /** @param {any} block @param {number} before number of rows before the block */
 function addColumns(block, before) {
-  for (const kind of /** @type {const} */ (['values', 'statuses', 'verdicts', 'fields'])) {
+  for (const kind of /** @type {const} */ (['values', 'statuses', 'verdicts', 'reasons', 'fields'])) {
     for (const [name, more] of Object.entries(block[kind] || {})) {
       const column = /** @type {any[]} */ (table[kind][name] ||= []);
       while (column.length < before) column.push(0); // no verdicts of this metric so far
@@ -214,6 +215,9 @@ function testsOf(state) {
     const code = first.statuses.indexOf(state.status);
     const columns = state.judged ? [table.statuses[state.judged] || []] : Object.values(table.statuses);
     tests.push((line) => columns.some((column) => column[line] === code));
+    const reason = state.reason ? 1 + first.missing.findIndex((one) => one.reason === state.reason) : 0;
+    const reasons = table.reasons[state.judged] || [];
+    if (reason) tests.push((line) => reasons[line] === reason);
   }
   if (state.field) {
     const column = table.fields[state.field] || [];
