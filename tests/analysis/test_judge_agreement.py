@@ -353,6 +353,10 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     (lone,) = compare(*many(60, 1))["grounding"].means
     assert (lone.value, lone.withheld) == (None, "only 1 record is labelled in full")
     results, gold = many(60, 40)
+    for part, value in ((19, True), (21, False)):  # of the first ones, each has a label for one of its units only
+        (mean,) = compare(results, [*gold[: 2 * part : 2], *gold[2 * part :]])["grounding"].means
+        assert (mean.value is not None) is value
+    assert mean.withheld == "labels give only 19 of 40 labelled records a value, no random sample"
     for labelled in (9, 40):
         (alike,) = compare(results, [replace(each, label="yes") for each in gold[: 2 * labelled]])["grounding"].means
         assert (alike.value, alike.withheld) == (

@@ -1,8 +1,8 @@
 """Correct a metric's mean for the judge's errors, using records that people labelled completely.
 
 Only records from a random draw are used, including those on which people differ: the others are not a random sample.
-With fewer than ``FEWEST`` of them, the result is the mean of the labels with its own interval. If no interval can be
-computed, ``withheld`` says why.
+Nor are those that labels give a value, if that is fewer than half of the labelled ones. With fewer than ``FEWEST`` of
+them, the result is the mean of the labels with its own interval. If no interval can be computed, ``withheld`` says why.
 """
 
 from __future__ import annotations
@@ -88,6 +88,11 @@ def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
     corrects = len(values) >= FEWEST and len(others) > 0
     if method == "rogan_gladen" and corrects:
         return _by_error_rates(found, joined, values, others, whole)
+    used = {one.record for one in joined.values[score]}
+    labelled = used | {unit.record for unit in joined.units or joined.wholes if unit.random}
+    if 2 * len(used) < len(labelled):
+        why = f"labels give only {len(used)} of {len(labelled)} labelled records a value, no random sample"
+        return CorrectedMean(**found, withheld=why)
     if not (half := student_half([one.people for one in values])):
         return CorrectedMean(**found, withheld="people's values are all the same, so no interval can be computed")
     if not corrects:
