@@ -70,8 +70,8 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     else:
         words = f"{leading.metric}: {f'{apart}; ' * bool(apart)}{finding} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
-        higher = f"{plural(pairs.wins, 'record')} {'is' if pairs.wins == 1 else 'are'} higher"
-        words += f". {higher}, {number(pairs.ties)} unchanged, {number(pairs.losses)} lower"
+        higher = f"{plural(pairs.wins, 'record')} {'scores' if pairs.wins == 1 else 'score'} higher"
+        words += f". {higher}, {number(pairs.ties)} the same, {number(pairs.losses)} lower"
     return f"{words}."
 
 
