@@ -174,10 +174,17 @@ def test_labels_are_made_and_shown(browser: Chromium, fifty: str, shown: Shown) 
     other = json.loads(file.read_text()) | {"record": drawn["id"], "unit": unit["id"], "hash": unit["hash"]}
     file.write_text(file.read_text() + json.dumps(other) + "\n")  # by another browser
     browser.press("u")
+    browser.until("document.querySelector('.progress').ariaValueNow === '0'")  # its record is loaded
     browser.press("2")
-    before, labels = other["label"], [""]
-    while labels[0] != before or labels[1:] in ([], [before]):
+    before = other["label"]
+    labels: list[str] = []
+    for _ in range(500):
         labels = [json.loads(line)["label"] for line in file.read_text().splitlines()]
+        if len(labels) == 2 and labels[1] != before:
+            break
+        browser.evaluate("new Promise((then) => setTimeout(then, 20))")
+    assert len(labels) == 2
+    assert labels[0] == before != labels[1]
     browser.open(f"{fifty}run/1/#record={shown.run[record]['position']}")
     assert [one.split(":")[0] for one in browser.all(".people")] == ["Ann"]
     browser.open(f"{fifty}run/1/")
