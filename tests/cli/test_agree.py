@@ -138,7 +138,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; there are: "),
+        (["last", "labels.jsonl", "-m", "nothing"], "error: metric 'nothing' is not in run 1; available: "),
         (["last", "missing.jsonl"], "error: missing.jsonl: no such file"),
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),

@@ -145,7 +145,10 @@ def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: P
             [{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}],
             r"unreadable labels \(2 choices for a unit, not one\)",
         ),
-        ([{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}], "no unit"),
+        (
+            [{"data": {"record": "r1"}, "annotations": [{"result": [choice("yes", name="support")]}]}],
+            "'unit' is missing",
+        ),
         ([{"data": UNIT, "annotations": ["x"]}], "unreadable labels"),
         (
             [{"metadata": UNIT, "responses": [{"user_id": "ann", "values": {"q": {"value": ["a"]}}}]}],
