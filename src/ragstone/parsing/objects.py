@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
@@ -76,6 +77,9 @@ def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tup
 
 def rest_of(text: str, key: str) -> str:
     """Return the text after the last object that has ``key``."""
+    with suppress(orjson.JSONDecodeError):
+        if isinstance(orjson.loads(text), dict):  # most replies are one object; finding its end takes longer
+            return ""
     ends = [stretch.stop for stretch, closed in _objects(text) if closed and key in text[stretch.start : stretch.stop]]
     return text[ends[-1] :] if ends else ""
 
