@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,7 @@ BY_RESPONSE: Final = ("assign", "rubric")
 
 NO_TASK: Final = "unknown"
 """The task of a label that names none and whose unit has no verdict."""
+_OF_REFERENCE: Final = re.compile(r"/reference_(?:claim|sentence)/[1-9][0-9]*\Z")
 
 EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone label writes it"
 
@@ -94,6 +96,11 @@ def topic_unit(topic: str, text: str) -> str:
 def of_topic(row: LabelRow) -> bool:
     """Whether the row is of such a unit; its record is then the topic."""
     return bool(row.text) and row.unit == topic_unit(row.record, row.text)
+
+
+def of_reference(unit: str) -> bool:
+    """Return whether a unit, by its id, is of a record's reference and rated without its response."""
+    return _OF_REFERENCE.search(unit) is not None
 
 
 def is_hash(text: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from page_blocks import unpacked
 from ragstone import InputError, Run, evaluate, label
+from ragstone.analysis.gold import verdict_rows
 from ragstone.analysis.labelling import ratable, sample
 from ragstone.labels import LabelDraw, text_hash
 from ragstone.metrics import catalogue
@@ -147,7 +148,10 @@ def test_claims_of_a_reference_are_rated_by_the_passages(tmp_path: Path) -> None
     assert [(unit.id, unit.text, unit.span) for unit in drawn.records[0].units] == [
         (f"{drawn.records[0].id}/reference_claim/1", "It is made of steel.", None)
     ]  # fmt: skip
-    for one, metric in ((run, "context_recall"), (run_of(tmp_path, rows(2), "grounding"), "grounding")):
+    bound = {bool(row.response) for row in verdict_rows(run) if "/reference_claim/" in row.unit}
+    assert bound == {False}, "another system's labels of them are as good"
+    named = [{**row, "id": f"docs/reference_{number}"} for number, row in enumerate(rows(2))]
+    for one, metric in ((run, "context_recall"), (run_of(tmp_path, named, "grounding"), "grounding")):
         label(one, tmp_path / "l.html", metric=metric)
         for record in unpacked((tmp_path / "l.html").read_bytes())["first"]["records"]:
             about = None if metric == "context_recall" else text_hash(one[record["id"]]["response"])

@@ -21,7 +21,7 @@ from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import unit_text
 from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError, RagstoneError
-from ragstone.labels import NO_TASK, LabelRow, row_from_json, text_hash, topic_unit
+from ragstone.labels import NO_TASK, LabelRow, of_reference, row_from_json, text_hash, topic_unit
 from ragstone.metrics import of_score
 from ragstone.records import Fields, SetAside, label_imports, open_records, values
 from ragstone.records.paths import find
@@ -145,7 +145,8 @@ def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
             label = majority(labels)
             if label is not None:
                 who = f"{judge} (run {run.id or run.name})"
-                about = "" if units[unit]["level"] == "passage" else text_hash(result["response"] or "")
+                apart = units[unit]["level"] == "passage" or of_reference(unit)
+                about = "" if apart else text_hash(result["response"] or "")
                 text = text_hash(unit_text(result, units[unit]))
                 yield LabelRow(result["id"], unit, task, str(label), who, hash=text, response=about)
 

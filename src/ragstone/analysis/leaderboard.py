@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from ragstone.errors import InputError
 from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
 from ragstone.questions import SUPPORT_3
-from ragstone.records.leaderboards import LeaderboardRow
+from ragstone.records.leaderboards import SCORE, LeaderboardRow
 from ragstone.stats.means import kendall_tau, mean, rounded
 from ragstone.types import NOTHING, Nugget
 
@@ -178,11 +178,11 @@ def run_of(meta: Mapping[str, Any], default: str = "") -> str:
 
 def _written(measure: str) -> str:
     """Return a measure's name in files, e.g. ``all_score``, since ``all`` is the topic of the means there."""
-    return f"{measure}_score" if measure in COLUMNS else measure
+    return f"{measure}{SCORE}" if measure in COLUMNS else measure
 
 
 def _read(measure: str) -> str:
-    name = measure.removesuffix("_score")
+    name = measure.removesuffix(SCORE)
     return name if name in COLUMNS else measure
 
 

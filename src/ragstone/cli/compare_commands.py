@@ -98,7 +98,9 @@ def check(
     ),
     baseline: str | None = opt("--baseline", "RUN", "Baseline run, for --max-drop and --max-record-drop."),
     undecided: Literal["pass", "fail"] | None = opt(
-        "--undecided", "pass|fail", "What to do if a drop exceeds X but is not significant [default: pass]"
+        "--undecided",
+        "pass|fail",
+        "Outcome of undecided thresholds, e.g. a drop above X whose 95% CI includes X [default: pass]",
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
@@ -113,8 +115,9 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if no threshold failed, 1 if any failed, 2 for an unknown metric or run or wrong usage, and 3 if a
-    threshold could not be decided and none failed. Thresholds can also be set under [check] in the configuration.
+    Exits 0 if every threshold is met or undecided, 1 if any failed (or is undecided, with --undecided fail), 2 for an
+    unknown metric or run or wrong usage, and 3 if any could not be checked and none failed, for example because too few
+    records were scored. Thresholds can also be set under [check] in the configuration.
     """
     from ragstone.output.target import whole
     from ragstone.render import ci

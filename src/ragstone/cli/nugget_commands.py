@@ -269,7 +269,7 @@ def score(
     from ragstone.output.export import form_of
     from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to
     from ragstone.output.target import refuse_inputs
-    from ragstone.render.terminal.leaderboard_table import Board, board_page, order, sorted_by
+    from ragstone.render.terminal.leaderboard_table import Board, board_page, has_values, order, sorted_by
 
     chosen = form_of(out, form, EXTENSIONS) if out else form
     if out:
@@ -278,8 +278,8 @@ def score(
     board = scored.board
     if sort is not None and sort not in board.measures:
         raise InputError(f"--sort '{sort}': no such measure; expected {', '.join(board.measures)}")
-    if sort is not None and all(entry.values.get(sort) is None for entry in board.entries.values()):
-        raise InputError(f"--sort {sort}: no nugget is marked vital")
+    if sort is not None and not has_values(board, sort):
+        raise InputError(f"--sort {sort}: no {'nugget is marked vital' if 'vital' in sort else 'run has a value'}")
     measure = sort or sorted_by(board)
     written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
     standings = order(board.standings(scored.on_missing), measure)

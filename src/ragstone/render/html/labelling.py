@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from ragstone.analysis.labelling import SECONDS, LabelRecord, LabelSample, LabelUnit
-from ragstone.labels import text_hash
+from ragstone.labels import of_reference, text_hash
 from ragstone.metrics import of_score
 from ragstone.render.html.document import Block, page, to_json
 
@@ -72,7 +72,7 @@ def label_page(
 
 def _row(unit: LabelUnit, record: LabelRecord) -> dict[str, Any]:
     """Return the fields of a row of labels that identify the unit; several responses may share one that is written."""
-    of_response = unit.level in (*WRITTEN, "criterion") and "/reference_" not in unit.id
+    of_response = unit.level in (*WRITTEN, "criterion") and not of_reference(unit.id)
     about = {"response": text_hash(record.response)} if of_response else {}
     return {"id": unit.id, "hash": unit.hash, **({"text": unit.text} if unit.level in WRITTEN else {}), **about}
 

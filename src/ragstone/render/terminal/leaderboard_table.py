@@ -43,8 +43,12 @@ TREATED: Final[Mapping[str, str]] = {
 
 def sorted_by(board: Leaderboard) -> str:
     """Return the measure to sort by: that of TREC RAG if any nugget is vital, else the next best."""
-    vital = any(entry.values.get("strict_vital") is not None for entry in board.entries.values())
-    return "strict_vital" if vital else "strict_all"
+    return "strict_vital" if has_values(board, "strict_vital") else "strict_all"
+
+
+def has_values(board: Leaderboard, measure: str) -> bool:
+    """Return whether any run has a value of the measure."""
+    return any(entry.values.get(measure) is not None for entry in board.entries.values())
 
 
 def order(standings: Sequence[Standing], measure: str) -> list[Standing]:

@@ -116,8 +116,8 @@ def metric_list() -> Page:
     ]
     suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
-        "auto": "every metric whose fields are present and that takes about 2 calls per record or fewer, unless "
-        "marked: only if named",
+        "auto": "every metric whose fields are present and that takes about 2 calls per record or fewer, except those "
+        'marked "only if named"',
         **suites,
     }
     return page(
@@ -132,13 +132,18 @@ def _in_suite(name: str) -> str:
     metric = catalogue.find(name)
     if metric().unset():
         return f"{name} (if configured)"
-    return f"{name} (only if named: -m {name})" if metric.lacks(dict.fromkeys(ALIASES, 1)) else name
+    return f"{name} (only if named: -m {name})" if _only_if_named(metric) else name
+
+
+def _only_if_named(metric: type[Metric]) -> bool:
+    """Return whether a metric does not run with ``auto`` or a suite, even if a record has every field."""
+    return bool(metric.lacks(dict.fromkeys(ALIASES, 1)))
 
 
 def _listed(metric: type[Metric]) -> RenderableType:
     calls = f"{plural(metric.calls, 'call')} per record" if metric.calls else "no judge calls"
     also = f" (auto: also {', '.join(metric.wants)})" if metric.wants else ""
-    named = ["only if named"] if metric.lacks(dict.fromkeys(ALIASES, 1)) else []
+    named = ["only if named"] if _only_if_named(metric) else []
     needs = DOT.join([*([f"needs {', '.join(metric.needs)}{also}"] if metric.needs else []), calls, *named])
     other = catalogue.elsewhere_said(metric)
     lines = [metric.title, *([f"In other tools: {other}"] if other else [])]
