@@ -217,11 +217,12 @@ def resolve(given: RunOptions) -> RunSpec:
     steps = _completed(default, steps, _specs(default.judges, options, given, file, origin))
     used = _named(default, steps)
     specs = _specs(used, options, given, file, origin)
-    known = {*used, *_named(*_judging(replace(given, judge=None), file, origin, parameters))}
     weights = {name: float(weight) for name, weight in file.get("panel", {}).get("weights", {}).items()}
-    for name in weights:
-        if name not in known:
-            raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge in this run")
+    if strange := weights.keys() - used:
+        strange -= set(_named(*_judging(replace(given, judge=None), file, origin, parameters)))
+    if strange:
+        name = next(name for name in weights if name in strange)
+        raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge in this run")
     weights = {name: weight for name, weight in weights.items() if name in used}
     own = parameters.get("response_groundedness", {}).get("aggregate")
 

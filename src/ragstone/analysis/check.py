@@ -10,7 +10,7 @@ undecided. Runs judged with different settings are not compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
@@ -139,7 +139,6 @@ class CheckResult(Struct, frozen=True):
         return {name: value for name, value in told.items() if value or name not in ("agreement", "notes")}
 
 
-_UNJUDGED: Final = "unjudged units: the mean could be "
 SHARE: Final = "expected a number from 0 to 1 (80% is 0.8)"
 
 
@@ -196,7 +195,7 @@ def check_run(
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,
-        tuple(absences(run.summary().get("panel", {}))),
+        tuple(absences(run.panel)),
     )
 
 
@@ -230,6 +229,14 @@ class _Against(NamedTuple):
 
     run: AnyRun
     comparison: Comparison
+
+
+def _unjudged(scores: Collection[ScoreNumbers]) -> Iterator[str]:
+    """Yield a note on what the mean could be if some units of scored records have no verdict."""
+    if any(one.low != one.high for one in scores):
+        ends = ([one.low for one in scores], [one.high for one in scores])
+        means = (mean([one for one in end if one is not None]) for end in ends)
+        yield "unjudged units: the mean could be " + " to ".join(f"{points(value, len(scores))}%" for value in means)
 
 
 class _Checked(NamedTuple):
@@ -267,11 +274,14 @@ class _Checked(NamedTuple):
         if threshold.kind in DROPS:
             decision = self._drop(threshold)
         elif threshold.kind in ("min", "max"):
-            decision = self._mean(threshold, scores, scored)
+            decision = self._mean(threshold, scored)
         else:
             decision = self._corrected(threshold, scored)
+        found = decision
         if decision.outcome in ("passed", "undecided") and threshold.metric not in self.covered:
             decision = self._without_luck(decision)
+        if decision is found and threshold.kind in ("min", "max"):  # else it says more of them
+            decision = replace(decision, notes=(*decision.notes, *_unjudged(scores.values())))
         if threshold.kind in DROPS:
             decision = self._unpaired(decision)
         if len(scored) < total:
@@ -281,7 +291,7 @@ class _Checked(NamedTuple):
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
-    def _mean(self, threshold: Threshold, scores: Mapping[str, ScoreNumbers], scored: Mapping[str, float]) -> Decision:
+    def _mean(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
         interval = mean_interval(list(scored.values()))
         most = threshold.kind == "max"
         met = _met(threshold, interval.mean)
@@ -290,17 +300,10 @@ class _Checked(NamedTuple):
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
             notes.append(f"the interval extends {'above' if most else 'below'} {limit_said(threshold.limit)}%")
-        if any(one.low != one.high for one in scores.values()):
-            ends = ([one.low for one in scores.values()], [one.high for one in scores.values()])
-            means = (mean([one for one in end if one is not None]) for end in ends)
-            could = " to ".join(f"{points(value, len(scores))}%" for value in means)
-            notes.append(f"{_UNJUDGED}{could}")
         end = partial(told_apart, limit=threshold.limit, count=len(scored))
         between = interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
-        found, wanted = (
-            f"mean {found}{between} over {records_said(len(scored))}",
-            f"at {'most' if most else 'least'} {wanted}",
-        )
+        found = f"mean {found}{between} over {records_said(len(scored))}"
+        wanted = f"at {'most' if most else 'least'} {wanted}"
         lowest = () if met else self._lowest(threshold, scored)
         return Decision(
             threshold, _outcome(met), interval.mean, low, high, len(scored), found, wanted, tuple(notes), lowest
@@ -445,8 +448,7 @@ class _Checked(NamedTuple):
             f"{', so nothing can be decided' * shown}; to decide without {'it' if len(doubted) == 1 else 'them'}, "
             f"add --min-coverage {threshold.metric}=X"
         )
-        others = [other for other in decision.notes if not other.startswith(_UNJUDGED)]  # the note says it again
-        return replace(decision, outcome="error" if shown else "undecided", notes=(*others, note))
+        return replace(decision, outcome="error" if shown else "undecided", notes=(*decision.notes, note))
 
     def _unpaired(self, decision: Decision) -> Decision:
         """Add a note on unpaired records; a pass becomes undecided if both runs have some, as these may be the same."""

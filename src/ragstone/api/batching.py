@@ -94,7 +94,7 @@ async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[
         return mine
     first = not any(map(own, store.batches()))
     missing, budget = await _missing(plan, store, options)
-    flying = {call.key for row in pending for call in store.calls_of(row.id)}  # of other runs
+    flying = {key for row in pending for key in store.keys_of(row.id)}  # of other runs
     wave = {key: call for key, call in missing.items() if key not in flying}
     if wave and (first or len(wave) >= SMALL or options.finish == "batch"):
         await _send(plan, store, owner, wave, budget, pending)
@@ -243,7 +243,7 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
 
 
 def _keys(store: BatchStore, row: BatchRow) -> set[str]:
-    return {call.key.hex() for call in store.calls_of(row.id)}
+    return {key.hex() for key in store.keys_of(row.id)}
 
 
 def _lost(row: BatchRow, said: str) -> BackendError:

@@ -2,8 +2,7 @@
 
 A call is *used* if a result of a run refers to it. Calls since the start of an unfinished run, calls in its batches,
 calls that create nuggets (``nuggets create`` stores no run) and those of tests that passed count as used, too: the same
-command needs them again.
-A dry run only counts.
+command needs them again. A dry run only counts.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -190,9 +189,8 @@ def _mark_used(store: CallStore, runs: Sequence[RunRow]) -> None:
         for result in store.results(row.id)
         for call in orjson.loads(result.document).get("calls", ())
     )
-    store.mark_used(())
-    every = chain(keys, store.batched_calls(), store.call_keys(*NuggetBank.asks))
-    while batch := list(islice(every, _BATCH)):
+    store.mark_needed(NuggetBank.asks)
+    while batch := list(islice(keys, _BATCH)):
         store.mark_used(batch)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 from msgspec import Struct
@@ -24,12 +24,10 @@ from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions
 from ragstone.records import SetAside
 from ragstone.render.text import plural
+from ragstone.result_types import CostDict, MoreInputDict
 from ragstone.segment import record_language
 from ragstone.store.database import RunRow, ScoreRow, Store
 from ragstone.types import NOTHING, Record, Repeats, Score
-
-if TYPE_CHECKING:
-    from ragstone.result_types import CostDict
 
 
 class Earlier:
@@ -74,7 +72,7 @@ class Earlier:
             return None
         document = orjson.loads(row.document)
         part = {
-            **dict.fromkeys(("contexts_missing", "citations", "relevant", "answerable")),
+            **dict.fromkeys(MoreInputDict.__annotations__),
             **orjson.loads(to_json(input_of(record, position))),
         }
         if any(document.get(name) != value for name, value in part.items()):

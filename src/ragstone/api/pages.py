@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ragstone.analysis.labelling import LabelSample, sample
+from ragstone.analysis.labelling import sample
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.run_files import REPORT
@@ -58,22 +58,19 @@ class Desk:
     """Serves label pages and saves their labels, in the rows that ``ragstone agree`` reads."""
 
     def __init__(self) -> None:
-        self._drawn: dict[tuple[int, str], tuple[LabelSample, list[bytes]]] = {}
+        self._pages: dict[tuple[int, str], list[bytes]] = {}
         self._read: dict[Path, tuple[int, list[LabelRow]]] = {}
 
     def page(self, run: Run) -> list[bytes]:
-        """Return the page to label a random sample for the main metric; InputError if there is nothing to label."""
-        return self._sample(run)[1]
+        """Return the page to label a random sample for the main metric; InputError if there is nothing to label.
 
-    def _sample(self, run: Run) -> tuple[LabelSample, list[bytes]]:
-        """Return the sample of a run and its page: drawn again once it has ended."""
+        It is drawn again once the run has ended.
+        """
         key = run.id, run.status
-        if key not in self._drawn:
-            file = _file(run, "NAME")
-            drawn = sample(run, holder(run, None))
-            page = label_page(drawn, run.name, agree_command(run, file), file=file.name, root="../../../")
-            self._drawn[key] = drawn, page
-        return self._drawn[key]
+        if key not in self._pages:
+            drawn, file = sample(run, holder(run, None)), _file(run, "NAME")
+            self._pages[key] = label_page(drawn, run.name, agree_command(run, file), file=file.name, root="../../../")
+        return self._pages[key]
 
     def kept(self, run: Run, annotator: str) -> bytes:
         """Return the labels of an annotator, as JSON lines; empty if there are none."""

@@ -153,7 +153,7 @@ async def _evaluated(source: Any, options: RunOptions, lender: Lender | None = N
     if options.engine == "ray":
         return await _on_ray(source, options)
     sharded = options.shard is not None
-    with planned(source, options, digest=sharded or options.batch) as plan:
+    with planned(source, options, digest=sharded or (options.batch and not options.name)) as plan:
         if not sharded:
             return await _stored(plan, options)
         from ragstone.api.shards import ShardRun  # noqa: PLC0415 - few runs are sharded

@@ -221,12 +221,13 @@ class NuggetRecall(BankMetric):
         # All columns share the verdicts, panel statistics and failures of the mean over all nuggets.
         incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
         base = self.mean_score(record, verdicts, reason=reason, incomplete=incomplete)
-        rows = [_row(verdict) for verdict in verdicts]
+        every = [held(verdict) for verdict in verdicts]
+        rows = [_row(verdict, one.strict) for verdict, one in zip(verdicts, every, strict=True)]
         source = "record" if record.nuggets is not None else "created"
         detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
         return self.together(
             self._column(record, column, recall, base, nuggets, {"verdicts": verdicts, "detail": detail})
-            for column, recall in recalls(map(held, verdicts)).items()
+            for column, recall in recalls(every).items()
         )
 
     def _column(
@@ -248,10 +249,9 @@ class NuggetRecall(BankMetric):
         return self.valued(record, recall.value, low, high, partial=partial, reason=reason, **common)
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _row(verdict: Verdict, strict: float | None) -> dict[str, Any]:
     """Return a nugget's row in the detail, with the strict value of a panel if its label does not give it."""
     row = {"nugget": verdict.unit.id, "importance": verdict.unit.importance, "assignment": verdict.label}
-    strict = held(verdict).strict
     return row if strict in (None, float(verdict.label == "support")) else {**row, "strict": strict}
 
 

@@ -113,9 +113,9 @@ class BatchStore(Store):
         query = "SELECT key, task, maker, units, repeat, request FROM batch_calls WHERE batch = ? ORDER BY rowid"
         return (BatchCall(*row)._replace(request=self._unpacked(row[5])) for row in self._rows(query, (batch,)))
 
-    def batched_calls(self) -> Iterator[bytes]:
-        """Return the keys of all calls in the batches of unfinished runs, with or without a reply."""
-        return (key for (key,) in self._rows("SELECT key FROM batch_calls"))
+    def keys_of(self, batch: int) -> set[bytes]:
+        """Return the keys of the calls of a batch."""
+        return {key for (key,) in self._rows("SELECT key FROM batch_calls WHERE batch = ?", (batch,))}
 
     def failed_calls(self, tries: int) -> dict[bytes, str]:
         """Return the keys of calls that will get no usable reply, or got none in ``tries`` batches, with the reason."""

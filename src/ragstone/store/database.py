@@ -171,10 +171,9 @@ class Store:
         row = self._row(f"{_SELECT_CALL} WHERE key = ?", (key,))
         return None if row is None else self._call_row(row)
 
-    def call_keys(self, *tasks: str) -> list[bytes]:
-        """Return the keys of all stored calls, or of those for these steps, oldest first."""
-        some = f" WHERE task IN ({', '.join('?' * len(tasks))})" if tasks else ""
-        return [row[0] for row in self._rows(f"SELECT key FROM calls{some} ORDER BY rowid", tasks)]
+    def call_keys(self) -> list[bytes]:
+        """Return the keys of all stored calls, oldest first."""
+        return [row[0] for row in self._rows("SELECT key FROM calls ORDER BY rowid")]
 
     def latest_calls(self, judge: str, task: str, most: int) -> Iterator[CallRow]:
         """Return up to ``most`` calls of a judge for a step, latest first."""

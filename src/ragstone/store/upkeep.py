@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ragstone.store.batches import BatchStore
+from ragstone.store.database import Store
 
 
 class CallGroup(NamedTuple):
@@ -30,14 +30,21 @@ class CallFilter(Struct, frozen=True):
     unused: bool = False
 
 
-class CallStore(BatchStore):
+class CallStore(Store):
     """A store with what counts and deletes its calls."""
 
-    def mark_used(self, keys: Iterable[bytes]) -> None:
-        """Mark calls as used, besides the kept ones; ``calls_by`` and ``drop_calls`` treat all others as unused."""
+    def mark_needed(self, tasks: Collection[str]) -> None:
+        """Mark as used the kept calls, those in batches of unfinished runs, and those for these steps."""
         self._write("CREATE TEMP TABLE IF NOT EXISTS used (key BLOB PRIMARY KEY) WITHOUT ROWID")
+        self._change(
+            "INSERT OR IGNORE INTO temp.used SELECT key FROM kept_calls UNION SELECT key FROM batch_calls"
+            f" UNION SELECT key FROM calls WHERE task IN ({', '.join('?' * len(tasks))})",
+            tuple(tasks),
+        )
+
+    def mark_used(self, keys: Iterable[bytes]) -> None:
+        """Mark more calls as used; ``calls_by`` and ``drop_calls`` treat all others as unused."""
         self._write("BEGIN")
-        self._write("INSERT OR IGNORE INTO temp.used SELECT key FROM kept_calls")
         self._write_many("INSERT OR IGNORE INTO temp.used VALUES (?)", [(key,) for key in keys])
         self._write("COMMIT")
 
