@@ -6,9 +6,11 @@ Data that are no part of the project may lie beside the checkout; tests that ask
 from __future__ import annotations
 
 import gc
+import importlib
 import ipaddress
 import math
 import os
+import pkgutil
 import re
 import signal
 import sys
@@ -20,6 +22,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import settings
 
+import ragstone
 from ragstone.metrics import refalign
 from ragstone.testing import FakeServer
 
@@ -106,6 +109,22 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.01)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def every_module() -> None:
+    """Import all there is: a module imported within another run of pytest would be a second one after it."""
+    for module in pkgutil.walk_packages(ragstone.__path__, "ragstone."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, every_module: None, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Another run of pytest, which says the same here and where CI runs it."""
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+    return pytester
 
 
 @pytest.fixture

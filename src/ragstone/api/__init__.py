@@ -19,7 +19,7 @@ _HOMES: Final = {
     "batching": ("cancel_batches", "export_batches", "import_batches", "list_batches"),
     "cache": ("CacheInfo", "Prune", "Pruning", "cache_info", "prune_cache"),
     "comparing": ("check", "compare", "opened"),
-    "demo": ("demo",),
+    "example_runs": ("demo",),
     "estimating": ("estimate", "forecast"),
     "labelling": ("label",),
     "nuggets": (

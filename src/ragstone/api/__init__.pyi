@@ -11,7 +11,7 @@ from ragstone.api.cache import prune_cache as prune_cache
 from ragstone.api.comparing import check as check
 from ragstone.api.comparing import compare as compare
 from ragstone.api.comparing import opened as opened
-from ragstone.api.demo import demo as demo
+from ragstone.api.example_runs import demo as demo
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
 from ragstone.api.judge_check import Checked as Checked
