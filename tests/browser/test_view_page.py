@@ -98,10 +98,14 @@ def test_two_runs_are_compared_and_lead_to_a_record_and_back(browser: Chromium, 
     browser.click(".compare-link")
     browser.until("document.querySelector('.compare')")
     assert browser.evaluate("location.pathname") == "/compare/1/2/"
+    slow = browser.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
     browser.click(".runs a.name")
     browser.until("document.querySelector('.cards') && location.pathname === '/run/1/'")
-    browser.until("document.querySelector('.question')?.textContent.length > 3")
-    browser.click(".lines .id")
+    browser.until("document.querySelector('.lines .id') && window.arrive")
+    browser.click(
+        ".lines .id", meanwhile=lambda: browser.evaluate("window.arrive().then(() => new Promise(setTimeout))")
+    )
+    browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=slow)
     browser.until("document.querySelector('.case .right')")
     browser.click(".wordmark")
     browser.until("document.querySelector('.runs-table')")

@@ -111,9 +111,10 @@ def test_pieces_are_the_runs(live: Live) -> None:
     assert piece("rows-0")["values"]["groundedness"] == [1.0] * 5
     assert "question" not in piece("rows-0")
     assert piece("rows-1")["position"] == []
-    assert piece("search-r1") == {"found": [], "read": 0}  # nothing was read so far
+    assert piece("search-0-r1") == {"found": [], "read": 0}  # nothing was read so far
+    assert piece("search-1-r1") == {"found": [2], "read": 5}  # what the page has read is read again for it
     assert piece("more-0")["verdicts"] == {"groundedness": [8] * 5}
-    assert piece("search-IT%20r1") == {"found": [2], "read": 5}
+    assert piece("search-1-IT%20r1") == {"found": [2], "read": 5}
     (line,) = piece("lines-2")
     assert line[:3] == [2, "q", "It is."]
     assert line[3].startswith("r1\n")

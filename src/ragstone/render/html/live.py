@@ -102,7 +102,7 @@ class Live(ThreadingHTTPServer):
             (rf"{_RUN}data/(rows|more|record|calls)-(0|[1-9][0-9]{{0,9}})", self._data),
             (rf"{_RUN}data/(worst)-(0)", self._data),
             (rf"{_RUN}data/(lines)-([1-9][0-9]{{0,9}}(?:,[1-9][0-9]{{0,9}}){{0,99}})", self._data),
-            (rf"{_RUN}data/(search)-([^/]{{1,3000}})", self._data),
+            (rf"{_RUN}data/(search)-([0-9]{{1,9}}-[^/]{{1,3000}})", self._data),
             (rf"{_RUN}label/", self._label_page),
             (_LABELS, self._labels),
             (rf"/compare/{_NUMBER}/{_NUMBER}/", self._compared),
@@ -182,7 +182,8 @@ class Live(ThreadingHTTPServer):
         if kind == "lines":
             return JSON, to_json(held.lines([int(place) for place in of.split(",")]))
         if kind == "search":
-            return JSON, to_json(held.search(unquote(of)))
+            blocks, _, words = of.partition("-")
+            return JSON, to_json(held.search(unquote(words), int(blocks)))
         result = held.result(int(of))
         if result is None:
             raise _AbsentError

@@ -100,8 +100,14 @@ class ServedRun:
         rows = [(place, row_of(result), text_of(result)) for place, result in found]
         return [[place, row.question, row.response, text] for place, row, text in rows]
 
-    def search(self, words: str) -> dict[str, Any]:
-        """Return the positions of records that contain all words, also within other words, and the number searched."""
+    def search(self, words: str, blocks: int) -> dict[str, Any]:
+        """Return the positions of records that contain all words, also within other words, and the number searched.
+
+        ``blocks`` is the number of blocks that the page has read. They are searched even if this run was dropped from
+        memory and opened again since.
+        """
+        for number in range(min(blocks, self.first["row_blocks"])):
+            self.more(number)
         found = [
             set[int]().union(*(places for word, places in self._words.items() if wanted in word))
             for wanted in words.lower().split()

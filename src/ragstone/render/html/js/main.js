@@ -125,6 +125,10 @@ async function render() {
 
 /** Redraw because more data has been loaded. */
 function came() {
+  redraw(update);
+}
+
+function update() {
   if (!now.record) render();
   else if (table.complete) redrawHead();
 }

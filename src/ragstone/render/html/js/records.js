@@ -49,8 +49,12 @@ function drawLines() {
   refill(recordsBody, lines.length ? recordTable(shown) : noneFound(), lines.length > PAGE ? pager(page, pages) : null);
   if (focused) focusRow(focused);
   readLines(shown)
-    .then((came) => came && !now.record && drawLines())
+    .then((came) => came && redraw(textsCame))
     .catch(failed);
+}
+
+function textsCame() {
+  if (!now.record) drawLines();
 }
 
 /** @param {number | string} position of a record */

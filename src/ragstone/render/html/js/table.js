@@ -34,6 +34,26 @@ const IN_SIGHT = 32;
 /** Number of characters shown before a search match: few, so that the match itself is visible. */
 const AROUND = 16;
 
+/** Redraws that wait for a button to be released: a click is lost if the pressed element is replaced. */
+const delayed = new Set();
+let pressed = false;
+/** Redraw because data have arrived. @param {() => void} then */
+function redraw(then) {
+  if (pressed) delayed.add(then);
+  else then();
+}
+addEventListener('pointerdown', (event) => {
+  pressed = event.button === 0;
+});
+for (const end of ['pointerup', 'pointercancel', 'contextmenu'])
+  addEventListener(end, () =>
+    setTimeout(() => {
+      pressed = false;
+      for (const then of delayed) then();
+      delayed.clear();
+    }),
+  );
+
 /** @type {() => void} */
 let allLines = () => {};
 /** @type {Promise<void>} resolved once all rows are loaded */
@@ -144,12 +164,7 @@ async function askServer(then) {
   if (table.found.q === q && table.found.read >= table.whole.read) return;
   let told;
   try {
-    told = await fetched(`search-${encodeURIComponent(q)}`);
-    if (!told.read && table.whole.read) {
-      // Other runs were opened since, so the server has let go of this one's texts.
-      for (let number = 0; number < table.read; number++) await fetched(`more-${number}`);
-      told = await fetched(`search-${encodeURIComponent(q)}`);
-    }
+    told = await fetched(`search-${table.read}-${encodeURIComponent(q)}`);
   } catch (error) {
     table.found = { q, read: -1, places: new Set() };
     throw error;
