@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -473,12 +475,19 @@ def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, mo
 
 
 def test_a_batch_outlasts_damage_to_the_store(given: Any) -> None:
-    """The new store collects it; its calls are not sent again."""
+    """The new store collects it; its calls are not sent again, and it has what is counted and kept beside them."""
     server, options, _ = given
     with pytest.raises(BatchPending):
         ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
     with BatchStore(options["store"]) as store:
         sent = store.batches(), [store.keys_of(row.id) for row in store.batches()]
+        store.keep_calls("a test", [b"key"])
+    beside: list[Any] = [
+        ("batch_tries", [(b"other", sent[0][0].id, 2, "no reply")]),
+        ("kept_calls", [("a test", b"key")]),
+    ]
+    with closing(sqlite3.connect(options["store"])) as connection, connection:
+        connection.execute("INSERT INTO batch_tries VALUES (?, ?, ?, ?)", beside[0][1][0])
     data = bytearray(options["store"].read_bytes())
     data[:100] = bytes(100)
     options["store"].write_bytes(data)
@@ -486,6 +495,8 @@ def test_a_batch_outlasts_damage_to_the_store(given: Any) -> None:
         assert all(sent[1])
         assert sent[1]
         assert (store.batches(), [store.keys_of(row.id) for row in store.batches()]) == sent
+    with closing(sqlite3.connect(options["store"])) as connection:
+        assert [(table, connection.execute(f"SELECT * FROM {table}").fetchall()) for table, _ in beside] == beside
     run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
     assert len(list(options["store"].parent.glob("*damaged*"))) == 1
     assert server.count == len(server.unique) == run.summary()["bill"]["paid"]["calls"]

@@ -59,6 +59,7 @@ def recover(damaged: str, into: sqlite3.Connection) -> str:
     with contextlib.closing(_opened(damaged, into)) as old:
         calls = _copy_rows(into, "calls", filter(_is_whole, _readable(old, "calls")))
         batches = _copy_batches(old, into)
+        _copy_rows(into, "kept_calls", _until_damage(old, "kept_calls"))
         found = [_copy_run(old, into, run) for run in _readable(old, "runs")]
     whole = [results for results in found if results is not None]
     if not calls and not found and not batches:
@@ -112,6 +113,13 @@ def _readable(old: sqlite3.Connection, table: str) -> Iterator[Row]:
             return
 
 
+def _until_damage(old: sqlite3.Connection, table: str) -> Iterator[Row]:
+    """Yield the rows of a table without numbers up to the first unreadable one."""
+    with contextlib.suppress(sqlite3.Error):
+        for row in old.execute(f"SELECT * FROM {table}"):
+            yield dict(row)
+
+
 def _copy_rows(into: sqlite3.Connection, table: str, rows: Iterator[Row]) -> int:
     """Copy rows in groups, unless they are there already; return their number."""
     copied = 0
@@ -126,8 +134,9 @@ def _copy_batches(old: sqlite3.Connection, into: sqlite3.Connection) -> int:
     """Copy the batches with their intact calls, so that these are collected instead of sent again; return how many."""
     batches = {row["id"]: row for row in _readable(old, "batches") if _is_whole(row, "spec")}
     copied = _copy_rows(into, "batches", iter(batches.values()))
-    calls = (row for row in _readable(old, "batch_calls") if row["batch"] in batches and _is_whole(row, "request"))
-    _copy_rows(into, "batch_calls", calls)
+    for table, blobs in (("batch_calls", ("request", "spent")), ("batch_tries", ())):
+        rows = (row for row in _readable(old, table) if row["batch"] in batches)
+        _copy_rows(into, table, (row for row in rows if all(_is_whole(row, name) for name in blobs if row.get(name))))
     return copied
 
 
