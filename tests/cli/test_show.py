@@ -334,10 +334,13 @@ def test_validate_exits_as_run_does() -> None:
 
 
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
-    """Of their own, or a question with contexts to create them from; a response alone is not enough."""
+    """From a question with contexts if no record has its own; else the others have no value, since a suite asks."""
     alone = {"question": "What?", "response": "Steel."}
-    write("a.jsonl", alone, {**alone, "contexts": ["It is steel."]}, {"response": "Steel.", "nuggets": ["steel"]})
-    assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == 2
+    rows = [alone, *[{**alone, "contexts": ["It is steel."]}] * 2, {"response": "Steel.", "nuggets": ["steel"]}]
+    for given, able in ((rows[:3], 2), (rows, 1)):
+        write("a.jsonl", *given)
+        assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == able
+    assert ragstone("run", "a.jsonl", "--json").json["metrics"]["nugget_recall.all"]["scored"] == 1
 
 
 def test_validate_and_run_agree_on_what_is_to_be_named() -> None:

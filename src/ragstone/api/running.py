@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -116,18 +117,21 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
         name: metric for name, metric in metrics.catalogue().items()
         if not metric().with_parameters(spec.parameters.get(name, {})).unset()
     }  # fmt: skip
-    able: dict[str, int] = dict.fromkeys(asking, 0)
+    usual, able = Counter[str](), Counter[str]()
 
     def inspect(record: Record) -> None:
         check_overrides(record)
         for name, metric in asking.items():
             ready = all(has(record, needed) for needed in metric.needs)
-            made = all(has(record, wanted) for wanted in metric.wants) or all(has(record, f) for f in metric.instead)
-            able[name] += ready and made
+            wanted = all(has(record, field) for field in metric.wants)
+            usual[name] += ready and wanted
+            able[name] += ready and (wanted or all(has(record, field) for field in metric.instead))
 
     bank, qrels = named_file(spec, source, "nuggets"), named_file(spec, source, "qrels")
     with open_source(source, spec, inspect, bank, qrels) as records:
-        return survey(records), able
+        found = survey(records)
+    # A metric that a suite selects for the records with all wanted fields leaves the others without a value.
+    return found, {name: usual[name] or able[name] for name in asking}
 
 
 # ---- the run
