@@ -65,7 +65,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.max_tokens": "Maximum tokens of a reply, including reasoning. For local servers, the default "
     "depends on the step.",
     "judges.NAME.context": "Maximum tokens of a `trace` prompt. Longer prompts are split. 0 means no limit.",
-    **{f"judges.NAME.prompts.{name}": f"For this judge; overrides `prompts.{name}`." for name in _PROMPTS},
+    **{f"judges.NAME.prompts.{name}": f"Overrides `prompts.{name}` for this judge." for name in _PROMPTS},
     "judges.NAME.seed": "Seed to send with each request.",
     "judges.NAME.extra_body": "Extra fields to add to each request.",
     "judges.NAME.threshold": "Lowest probability that gets the best label, for `embedded` and `nli`.",
@@ -126,7 +126,7 @@ CASCADE: Final[Mapping[str, str]] = {
 
 HEADER: Final[Mapping[str, str]] = {
     "task": "the step (required)",
-    "style": "a name of small letters, digits and `_` (required)",
+    "style": "a name of lowercase letters, digits and `_` (required)",
     "version": "a whole number (default: 1)",
     "language": "a language code such as `de` (default: English)",
     "form": "`nuggetize`: `answer` or `passages`. `rubric`: `steps` for the prompt that writes steps. "
@@ -355,7 +355,7 @@ def cli_page() -> str:
 
 def python_page() -> str:
     """Every public name with its signature and docstring."""
-    lines = ["# Python", "", "`import ragstone` loads each name when it is first used.",
+    lines = ["# Python", "", "These names are in the package `ragstone`. Each is imported when it is first used.",
              "[Use from Python](../tasks/use-from-python.md) shows how they work together.", ""]  # fmt: skip
     names = sorted(set(ragstone.__all__) - {"__version__"}, key=lambda name: (name != "evaluate", name))
     every = [(name, getattr(ragstone, name)) for name in names]
@@ -425,7 +425,7 @@ def results_page() -> str:
         "[Read the results](../tasks/read-the-results.md) explains what the values mean. The classes are in",
         "`ragstone.result_types`, for type checkers; in the files they are JSON objects, and None is `null`.", "",
         "`results.jsonl` has one [ResultDict](#resultdict) per line, `summary.json` is a [SummaryDict](#summarydict),",
-        "`run.json` a [RunDict](#rundict).",
+        "and `run.json` is a [RunDict](#rundict).",
         *(inspect.getdoc(result_types) or "").partition("\n\n")[2].splitlines(),
     ]  # fmt: skip
     first = ("ResultDict", "ScoreDict", "VerdictDict", "QuoteDict", "SummaryDict", "MetricDict", "RunDict")
@@ -475,7 +475,7 @@ def prompts_page() -> str:
         "[Prompts and formats](../tasks/prompts-and-formats.md) shows how prompts are chosen and written.", "",
         "## Styles", "", *_named(PURPOSES), "",
         "## The header", "", *_named(HEADER), "",
-        "## Variables", "", "Only these names are defined; an unknown one is an error.",
+        "## Variables", "", "Only these names are defined; any other name is an error.",
     ]  # fmt: skip
     for steps, names in VARIABLES.items():
         lines += ["", f"### {steps}", "", *_named(names)]
@@ -551,22 +551,26 @@ def _type(field: FieldInfo) -> str:
 def _words(annotation: Any) -> str:
     if annotation is bool:
         return "true or false"
-    names: dict[Any, str] = {str: "text", int: "whole number", float: "number", Any: "anything"}
+    names: dict[Any, str] = {str: "string", int: "whole number", float: "number"}
     if annotation in names:
         return names[annotation]
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " or ".join(f"`{argument}`" for argument in arguments)
     if origin is list:
-        return f"list of {_words(arguments[0])}"
+        return f"list of {_several(arguments[0])}"
     if origin is dict:
-        return f"table of {_words(arguments[1])}"
+        return "table" if arguments[1] is Any else f"table of {_several(arguments[1])}"
     if origin is typing.Annotated:
         return _words(arguments[0])
     if origin in (Union, types.UnionType):
         parts = [part for part in arguments if part is not type(None) and not (part is int and float in arguments)]
-        return ", or ".join(_words(part) for part in parts)
+        return " or ".join(sorted((_words(part) for part in parts), key=len))
     return str(annotation)
+
+
+def _several(annotation: Any) -> str:
+    return " or ".join(re.sub(r"^\w+( number)?", r"\g<0>s", part) for part in _words(annotation).split(" or "))
 
 
 def _coded(names: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""A stand-in for a RAG application: it finds passages, and answers from them. Yours takes its place."""
+"""A stand-in for your RAG application: it retrieves passages and answers from them."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ RESPONSES = {
 
 @dataclass
 class Answer:
-    """What the application says, and the passages that it was given."""
+    """The application's answer, and the passages that it retrieved."""
 
     question: str
     text: str

@@ -12,6 +12,6 @@ def test_warranty(assert_scores):
 
 
 def test_descaling(assert_scores):
-    """Fails: the passages say nothing of citric acid."""
+    """Fails: the passages do not mention citric acid."""
     answer = ask("How do I descale the kettle?")
     assert_scores(answer.text, question=answer.question, contexts=answer.passages)

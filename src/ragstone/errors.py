@@ -11,7 +11,7 @@ The tree::
     ├── JudgeError            a judge failed
     │   ├── BackendError      no answer came; ``retryable`` says whether one may later
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
-    ├── ServiceError          a server of traces cannot be reached or refuses
+    ├── ServiceError          a trace server cannot be reached, or refuses a request
         ├── WorkerError           a worker process of a run kept ending unexpectedly
         ├── BatchPending          a batch is in progress; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
@@ -146,7 +146,7 @@ class ParseError(JudgeError):
 
 
 class ServiceError(RagstoneError):
-    """A trace server cannot be reached, or refuses."""
+    """A trace server cannot be reached, or refuses a request."""
 
 
 class WorkerError(RagstoneError):

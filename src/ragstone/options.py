@@ -240,7 +240,7 @@ class ByPosition(Struct, frozen=True):
 
 
 class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
-    """Options of a run. None means not given: the environment, the configuration file or the default decides.
+    """Options of a run. For None, the environment, the configuration file or the default applies, in this order.
 
     ``judge`` is a name for all steps, ``STEP=NAME`` for one step, or a list of these. Instead of a name, ``[A,B]`` is a
     panel and ``A>B`` a cascade: A answers if it is confident enough, B answers the rest. A judge may also be an object.
@@ -340,17 +340,17 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note="Max tokens per run (in + out).",
     )
     batch: bool = option(
-        "--batch", help="Send calls in batches at half the price; run the command again to collect the results.",
+        "--batch", help="Send calls in batches at half the price; run again to collect the results.",
         commands="run estimate", unless=False,
     )
-    wait: bool = option("--wait", help="With --batch: wait for the batches.", commands="run", unless=False)
+    wait: bool = option("--wait", help="With --batch: wait for the batches to finish.", commands="run", unless=False)
     finish: Literal["live", "flex", "batch"] | None = option(
         "--finish", help="With --batch: how to send the last calls if fewer than 200 remain [default: live]",
         commands="run estimate",
     )
     tier: Literal["standard", "flex"] | None = option(
-        "--tier", help="flex is slower, at about half the price (OpenAI, Azure, Gemini) [default: standard]",
-        commands=f"{SENDING} estimate",
+        "--tier", commands=f"{SENDING} estimate",
+        help="Service tier; flex is slower, at about half the price (OpenAI, Azure, Gemini) [default: standard]",
     )
     limit: int | None = option(
         "--limit", metavar="N", help="Use only the first N records of each file.", commands=READING, least=1
@@ -374,7 +374,9 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         help="Evaluate shard I of N (I starts at 1); needs -o. Then run: ragstone merge DIR",
     )
     engine: Literal["ray"] | None = option("--engine", help="Run shards as Ray tasks; needs -o.", commands="run")
-    address: str | None = option("--address", metavar="ADDR", help="Ray cluster [default: local]", commands="run")
+    address: str | None = option(
+        "--address", metavar="ADDR", help="Address of the Ray cluster [default: local]", commands="run"
+    )
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,

@@ -92,10 +92,10 @@ class ScoreDict(TypedDict):
     """One metric of one record, or one column of a metric that has several.
 
     ``asked``: number of units that need a verdict. ``unjudged``: units without one. ``low``: the value if all unjudged
-    units were worst. ``high``: the value if all were best. ``outcome``: the value compared with the metric's threshold.
-    ``reason``: why the value is missing or partial; else the judge's reason for all units, if requested. ``detail``:
-    data specific to this metric. ``verdicts_in``: for a column, the score that has the verdicts. ``shared``: how many
-    of its calls had been made for an earlier score of the record.
+    units had the worst label. ``high``: the value if they had the best label. ``outcome``: the value compared with the
+    metric's threshold. ``reason``: why the value is missing or partial; else the judge's reason for all units, if
+    requested. ``detail``: data specific to this metric. ``verdicts_in``: for a column, the score that has the verdicts.
+    ``shared``: how many of its calls had been made for an earlier score of the record.
     """
 
     metric: str
@@ -164,7 +164,12 @@ class SentDict(TypedDict):
 
 
 class StepDict(TypedDict):
-    """One step of a cascade for one record; see ``engine.document.CascadeNote``."""
+    """One step of a cascade for one record.
+
+    ``error``: the accepted error rate. ``answered``: the number of units that each judge decided. ``unjudged``: the
+    number of units that none decided. ``asked``: the calls sent to the last judge. ``alone``: the calls that would have
+    been sent if the last judge had been asked everything.
+    """
 
     error: float
     answered: dict[str, int]
@@ -182,7 +187,7 @@ class ContextDict(TypedDict):
 
 
 class MethodsDict(TypedDict):
-    """The plain and the nuggetized metric of one aspect; ``difference`` in points."""
+    """The ordinary (``plain``) and the nugget score of one aspect; ``difference`` is in points."""
 
     plain: float | None
     nuggetized: float | None
@@ -224,7 +229,7 @@ class InputDict(MoreInputDict):
 class ResultDict(InputDict):
     """One record's result, a line of results.jsonl.
 
-    A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and no ``scores``.
+    A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and an empty ``scores``.
     ``methods``: if it has ordinary and nugget scores. ``units``: all units that have a verdict. ``cost``: the
     cost of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
     """
@@ -413,7 +418,7 @@ class SummaryDict(TypedDict):
 class JudgesDict(TypedDict):
     """The judges of a step.
 
-    ``cascade``: true if they are asked in order until one is sure. ``aggregate``: how the verdicts of a panel are
+    ``cascade``: true if they are asked in order until one is confident. ``aggregate``: how the verdicts of a panel are
     combined. ``weights``: the weight of each judge of a panel.
     """
 
@@ -435,8 +440,8 @@ class EngineDict(TypedDict):
     """Settings of the engine.
 
     ``tries``: attempts per call. ``deadline``: seconds for all of them. ``dead_after``: failed calls in a row after
-    which an endpoint is dead. ``ahead``: finished records that may wait for an earlier one. ``repeat``: how often each
-    question is asked. ``since``: when a refresh of the cache started, in seconds since 1970.
+    which an endpoint is dead. ``ahead``: finished records that may wait for an earlier one. ``repeat``: how many times
+    each question is asked. ``since``: when a refresh of the cache started, in seconds since 1970.
     """
 
     tries: int

@@ -69,7 +69,7 @@ class Unit(Struct, frozen=True):
 
     ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is the unit's place in the response (or, for a passage, the
     whole passage); a reworded claim has the span of the sentence it was taken from. ``parent`` is the id of that
-    sentence. For a claim, ``confidence`` (0-1) is the writer's confidence and ``part`` (from 1) the part of a long
+    sentence. For a claim, ``confidence`` (0-1) is the judge's confidence and ``part`` (from 1) the part of a long
     response that it was written from. ``importance`` is for nuggets, None if unknown. ``scale`` and ``steps`` are for
     criteria: the labels, and how to judge by them.
     """
@@ -253,12 +253,13 @@ class Repeats(Struct, frozen=True):
 class Score(Struct, frozen=True):
     """One metric of one record.
 
-    ``value`` is in [0, 1] or None; ``low`` and ``high`` are its values if every unjudged unit were worst or best.
-    ``asked`` counts the units that should have a verdict, ``unjudged`` those that have none. ``outcome`` compares the
-    value with the metric's threshold, if it has one, and is None without a value: a failure to judge is not a failure
-    of the response. ``detail`` is plain JSON that depends on the metric. The engine fills in ``signature``. A metric
-    with several columns has one score for each; in all but the first, ``verdicts_in`` names the score with the verdicts
-    they share. ``repeats`` is set if everything was asked several times; everything else is then from the first time.
+    ``value`` is in [0, 1] or None; ``low`` and ``high`` are its values if all unjudged units had the worst or the best
+    label. ``asked`` counts the units that should have a verdict, ``unjudged`` those that have none. ``outcome``
+    compares the value with the metric's threshold, if it has one, and is None without a value: a failure to judge is
+    not a failure of the response. ``detail`` is plain JSON that depends on the metric. The engine fills in
+    ``signature``. A metric with several columns has one score for each; in all but the first, ``verdicts_in`` names the
+    score with the verdicts they share. ``repeats`` is set if everything was asked several times; everything else is
+    then from the first time.
     """
 
     metric: str

@@ -119,7 +119,7 @@ def test_the_page_of_a_tool_shows_and_reads_a_real_export(page: Path) -> None:
     assert [file for file in files if file not in typed] == []
 
 
-@pytest.mark.parametrize("tool", ["RAGAS", "DeepEval", "TruLens"])
+@pytest.mark.parametrize("tool", ["ragas", "deepeval", "TruLens"])
 def test_the_page_of_a_tool_has_the_metrics_that_are_there_too(tool: str) -> None:
     """Each in the row of the metric that is its nearest here, as `ragstone metrics` says."""
     text = (DOCS / "tools" / f"{tool.lower()}.md").read_text(encoding="utf-8")

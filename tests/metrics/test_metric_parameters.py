@@ -55,7 +55,7 @@ def test_metrics_are_listed_by_what_a_user_asks() -> None:
 
 
 def test_names_in_other_tools_say_whose_they_are() -> None:
-    assert elsewhere_said(find("grounding")) == "faithfulness (RAGAS, DeepEval, LlamaIndex), hallucination (Phoenix)"
+    assert elsewhere_said(find("grounding")) == "faithfulness (ragas, deepeval, LlamaIndex), hallucination (Phoenix)"
     assert elsewhere_said(find("nugget_relevance")) == ""
 
 

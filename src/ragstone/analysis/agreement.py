@@ -172,11 +172,12 @@ class ParsedCalls(Struct, frozen=True):
 
 
 class Agreement(Struct, frozen=True):
-    """Agreement of a run's judge with people's labels; of ``rows``, ``joined`` matched and ``refused`` did not.
+    """Agreement of a run's judge with people's labels.
 
-    ``metrics`` are sorted by rank, ``disagreements`` by size, largest first. ``notes`` are sentences on the limits of
-    the numbers. ``others`` are the runs of other systems and repeats; everything except systems and repeats is about
-    the run itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts, or both.
+    Of ``rows`` labels, ``joined`` match the run and ``refused`` do not. ``metrics`` are sorted by rank,
+    ``disagreements`` by size, largest first. ``notes`` are sentences on the limits of the numbers. ``others`` are the
+    runs of other systems and repeats; apart from a metric's ``systems`` and ``repeats``, everything is about the run
+    itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts, or both.
     """
 
     run: int

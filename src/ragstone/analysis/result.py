@@ -37,7 +37,7 @@ class Result(dict[str, Any]):
         return cast("ResultDict", self)
 
     def score(self, metric: str) -> dict[str, Any]:
-        """Return a score by name, with its verdicts; raise InputError that says how to get it if there is none."""
+        """Return a score by name, with its verdicts; if there is none, raise InputError that says how to get it."""
         for score in self["scores"]:
             if score["metric"] == metric:
                 found: dict[str, Any] = score

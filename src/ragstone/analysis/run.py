@@ -147,7 +147,7 @@ class Run:
 
     @property
     def panel(self) -> dict[str, MemberDict]:
-        """What each member of a panel was asked and left unjudged, by judge; empty without a panel or a summary."""
+        """The units that each member of a panel was asked about and left unjudged; empty without a panel or summary."""
         kept: dict[str, MemberDict] = (self._row.summary or {}).get("panel", {})
         return kept
 
@@ -173,7 +173,7 @@ class Run:
         return Result(document, self.id)
 
     def lines(self) -> Generator[bytes, None, None]:
-        """Yield the lines of results.jsonl, without line ends."""
+        """Yield the lines of results.jsonl, without line endings."""
         for row in self._store.results(self.id):
             yield row.document
 

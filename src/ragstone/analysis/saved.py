@@ -88,7 +88,7 @@ class SavedRun:
 
     @property
     def panel(self) -> dict[str, MemberDict]:
-        """What each member of a panel was asked and left unjudged, by judge; empty without a panel or a summary."""
+        """The units that each member of a panel was asked about and left unjudged; empty without a panel or summary."""
         return cast("dict[str, MemberDict]", self.summary().get("panel", {}))
 
     def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:

@@ -49,16 +49,17 @@ def agree(
 
     Args:
         run: The run: its number, name or folder, ``last``, or an opened run.
-        gold: People's labels, one source or several: a file of labels (label rows, CSV, nuggetizer's or AutoJudge's
-            assignments, RAGBench's keys, records with assigned nuggets), another run, or a field of the run's records.
+        gold: One or more sources of people's labels: a file (label rows, CSV, assignments by nuggetizer or AutoJudge,
+            RAGBench's keys, records with assigned nuggets), another run, or a field of the run's records.
         others: Other runs by the same judge: of other systems, to compare the judge's ranking of them with people's; or
             of the same responses, as repeats.
         metrics: The metrics to compare. Default: all that have labels.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
         correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
             of two labels).
-        disagreements: How many of the largest disagreements to list; a page has at least 100.
-        attach: Save the agreement with the run, for its screens, its report and ``check``; replaces an earlier one.
+        disagreements: How many of the largest disagreements to list; a page lists at least 100.
+        attach: Save the agreement with the run, so that ``show``, ``check`` and the report include it; replaces an
+            earlier one.
         out: Also write a page to this HTML file.
         store: The run's store. Default: the configured one.
 

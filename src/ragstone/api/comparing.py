@@ -45,9 +45,9 @@ def compare(
         second: The run to compare with it.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
         metrics: The metrics to compare. Default: all that both runs have.
-        moved: How many of the records that changed most to list.
+        moved: How many changed records to list, largest change first.
         out: Also write the comparison to this HTML file.
-        store: The store of the runs; the configured one unless given.
+        store: The store of the runs. Default: the configured one.
 
     Returns:
         The differences by metric and group, and the records that changed most.
@@ -108,8 +108,8 @@ def check(
         undecided: The outcome if the drop exceeds the limit but its interval includes it: ``pass``
             (the default) or ``fail``.
         corrected: Compare the lower bound of each corrected mean's interval with ``min``, instead of the raw mean. It
-            is an error if none is attached (``ragstone agree RUN labels.jsonl --attach``).
-        store: The store of the runs; the configured one unless given.
+            is an error if no agreement is attached (``ragstone agree RUN labels.jsonl --attach``).
+        store: The store of the runs. Default: the configured one.
         config: The configuration file. Default: ``ragstone.toml``.
 
     Returns:
@@ -117,8 +117,8 @@ def check(
 
     Raises:
         InputError: The run lacks a metric, or the baseline was evaluated with different settings.
-        ConfigError: There is no threshold, one is not from 0 to 1, a drop has no baseline, or ``corrected`` is given
-            with a drop or without ``min``.
+        ConfigError: There is no threshold, one is outside the range from 0 to 1, a drop has no baseline, or
+            ``corrected`` is given with a drop or without ``min``.
     """
     table = file_settings(RunOptions(config=config))[0].get("check", {})
     by_people = bool(table.get("corrected", False) if corrected is None else corrected)

@@ -58,7 +58,8 @@ def takes(options: Callable[P, Options]) -> Callable[[Callable[[Any, Options], R
 
 def _in_python(one: Option) -> str:
     """Return the help text of an option without the parts that apply only to the command line."""
-    text = one.help.removesuffix(" Repeatable.").replace("exits 4", "raises BudgetReached").replace("-o", "`out`")
+    text = one.help_with_default.replace(" Repeatable.", "").replace("exits 4", "raises BudgetReached")
+    text = text.replace("-o", "`out`")
     return PYTHON.get(one.name) or re.sub(r"--(\w+)", r"`\1`", text)
 
 

@@ -48,7 +48,7 @@ def label(
         run: The run: its number, name or folder, ``last``, or an opened run.
         out: The HTML file.
         n: How many of the scored records to draw; all their units are labelled.
-        seed: The seed of the draw, which does not depend on the order of the records.
+        seed: The random seed. The draw does not depend on the order of the records.
         metric: The metric whose units are labelled. Default: the run's main metric.
         annotator: The annotator's name. By default, the page asks for it.
         by: Stratify the sample by a field: ``topic``, ``question`` or ``meta.NAME``.

@@ -54,7 +54,7 @@ def evaluate(source: Any, options: RunOptions) -> Run:
     """Evaluate records and return the run.
 
     ``source`` is a path, ``-``, an iterable of dicts or Records, or a pandas, polars or datasets table. ``metrics`` and
-    ``judge`` are one name or several. Every other option is a keyword, as in ``RunOptions``. It also works inside a
+    ``judge`` are one name or several. Every other option is a keyword, as in ``RunOptions``. This also works inside a
     running event loop. Raises InputError if the input or an option is wrong, and BackendError if a judge cannot be
     reached. Completed work is kept.
     """
@@ -91,7 +91,7 @@ def score(
     judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Result:
-    """Evaluate one record and return its result. The ``status`` of each score says if a field was missing.
+    """Evaluate one record and return its result. The ``status`` of each score says whether a field was missing.
 
     ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
     """

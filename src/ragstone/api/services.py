@@ -80,8 +80,8 @@ def pull(
         out: The file to write, or a function that is called with each line.
         project: The project; in MLflow, the experiment. Langfuse keys belong to one project; a name given here is only
             checked against it.
-        since: Only traces that started since then: ``12h``, ``1d``, ``2w``, an ISO date or time (UTC unless it has an
-            offset).
+        since: Only traces that started after this time: ``12h``, ``1d``, ``2w``, or an ISO date or time (UTC unless it
+            has an offset).
         limit: The maximum number of traces, newest first.
         url: The server's address. Default: that of the tool's environment variable, else the tool's default.
 
@@ -90,7 +90,7 @@ def pull(
 
     Raises:
         ConfigError: A name, time or address is invalid, or a key is missing.
-        ServiceError: The server cannot be reached, or refuses.
+        ServiceError: The server cannot be reached, or refuses a request.
         OutputError: The file cannot be written; no file is left behind.
     """
     found = service_named(service)
@@ -166,12 +166,12 @@ def push(
         store: The run's store. Default: the configured one.
 
     Returns:
-        The number of scores that were sent, already there, and left out, with the reasons.
+        The numbers of scores that were sent, were already there, or were left out, with the reasons.
 
     Raises:
         InputError: The run or a metric is not found, or no record was read from a trace of the service.
         ConfigError: An address is invalid, or a key is missing.
-        ServiceError: The server cannot be reached, or refuses; scores before that were sent.
+        ServiceError: The server cannot be reached, or refuses a request; some scores may have been sent.
     """
     found = service_named(service)
     chosen = [metrics] if isinstance(metrics, str) else metrics

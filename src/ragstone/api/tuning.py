@@ -277,7 +277,7 @@ def tune(
     Args:
         labels: A file of label rows, as ``ragstone label`` exports it.
         source: The records that were labelled, as for ``evaluate``. Records without labels are skipped.
-        judge: The judges to compare, and ``STEP=NAME`` for steps that the labels do not answer.
+        judge: The judges to compare, and ``STEP=NAME`` for steps that the labels do not cover.
         styles: Prompt styles to compare. Default: each judge's own.
         formats: Label formats to compare. Default: each prompt's own.
         prompts: Further prompts to compare, as ``STEP=FILE`` or ``STEP=STYLE``.

@@ -17,7 +17,7 @@ batch = group(
 
 @command(batch, "ragstone batch list", name="list")
 def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """List the batches of unfinished runs from the store."""
+    """List the batches of unfinished runs in the store."""
     from ragstone import api
     from ragstone.cli.output import answer
     from ragstone.render.terminal.lists import batch_table

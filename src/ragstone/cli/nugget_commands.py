@@ -60,9 +60,8 @@ def create(
     form: Literal["nuggets", "autojudge"] = opt(
         "--format -f",
         "nuggets|autojudge",
-        "Write nugget records or TREC AutoJudge banks.",
+        "Write nugget records or TREC AutoJudge banks",
         default="nuggets",
-        shown=True,
     ),
     window: int | None = opt("--window", "N", "Passages per call [default: 10]", min=1),
     most: int | None = opt("--max", "N", "Max nuggets to collect per bank [default: 30]", min=1),
@@ -157,7 +156,7 @@ def assign(
     out: OutFile = None,
     grades: int | None = opt("--grades", "3|2", "3: full, partial or none; 2: full or none [default: 3]", min=2, max=3),
     evidence: bool = flag(
-        "--evidence/--no-evidence", "Ask for a quote from the response for each nugget.", default=True, shown=True
+        "--evidence/--no-evidence", "Ask for a quote from the response for each nugget [default: yes]", default=True
     ),
     options: RunOptions,
     dry_run: DryRun = False,
@@ -166,7 +165,7 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds out which of its topic's nuggets each response contains. Writes one line per response, as soon as it is done.
+    Finds out which of the topic's nuggets each response contains. Writes one line per response, as soon as it is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
     from ragstone import api
@@ -240,9 +239,8 @@ def score(
     on_missing: Literal["error", "warn", "skip", "zero"] = opt(
         "--on-missing",
         "HOW",
-        "What to do if a run is missing a topic: error, warn, skip or zero.",
+        "What to do if a run is missing a topic: error, warn, skip or zero",
         default="warn",
-        shown=True,
     ),
     against: str | None = opt(
         "--against", "FILE", "Compare the ranking with this leaderboard, or with rows written by -o."
@@ -250,11 +248,10 @@ def score(
     against_form: Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"] = opt(
         "--against-format",
         "FORM",
-        "Format of --against: auto, trec_eval, tot, ir_measures or jsonl.",
+        "Format of --against: auto, trec_eval, tot, ir_measures or jsonl",
         default="auto",
-        shown=True,
     ),
-    sort: str | None = opt("--sort", "MEASURE", "Sort by this measure [default: strict_vital, if any]"),
+    sort: str | None = opt("--sort", "MEASURE", "Sort by this measure [default: strict_vital, if available]"),
     as_json: AsJson = False,
 ) -> None:
     """Score systems by their assigned nuggets.

@@ -50,11 +50,11 @@ def arg(metavar: str, help: str, *, default: Any = ...) -> Any:  # noqa: A002 - 
     return typer.Argument(default, metavar=metavar, help=help)
 
 
-def opt(flags: str, metavar: str | None, help: str, *, default: Any = None, shown: bool = False, **more: Any) -> Any:  # noqa: A002
-    """Declare an option; its help ends with the default, which typer adds itself if it is ``shown``."""
-    if not (default in (None, "", ...) or default is False or shown or "[default: " in help):
+def opt(flags: str, metavar: str | None, help: str, *, default: Any = None, **more: Any) -> Any:  # noqa: A002
+    """Declare an option; its help ends with the default."""
+    if not (default in (None, "", ...) or default is False or "[default: " in help):
         help = f"{help} [default: {default}]"  # noqa: A001 - typer's name
-    return typer.Option(default, *flags.split(), metavar=metavar, help=help, show_default=shown, **more)
+    return typer.Option(default, *flags.split(), metavar=metavar, help=help, show_default=False, **more)
 
 
 def flag(flags: str, help: str, *, default: Any = False, **more: Any) -> Any:  # noqa: A002 - typer's name

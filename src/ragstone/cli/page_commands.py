@@ -14,14 +14,14 @@ from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
 Browser: TypeAlias = Annotated[
-    bool | None, flag("--open/--no-open", "Open a browser [default: if this is a terminal]", default=...)
+    bool | None, flag("--open/--no-open", "Open a browser [default: yes, in a terminal]", default=...)
 ]
 
 
 @command(app, "ragstone demo")
 def demo(
     *,
-    out: str = opt("--out -o", "DIR/", "Folder for the pages.", default="ragstone-demo", shown=True),
+    out: str = opt("--out -o", "DIR/", "Folder for the pages", default="ragstone-demo"),
     browser: Browser = None,
     store: StorePath = None,
     as_json: AsJson = False,

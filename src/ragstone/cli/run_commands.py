@@ -298,7 +298,7 @@ def export(
     *,
     form: str | None = opt("--format -f", "FORM", "Format [default: by file extension, else jsonl]"),
     rows: Literal["scores", "verdicts", "sentences"] | None = opt(
-        "--rows", "scores|verdicts|sentences", "Rows of a csv or parquet table. [default: scores]"
+        "--rows", "scores|verdicts|sentences", "Rows of a csv or parquet table [default: scores]"
     ),
     out: str | None = opt("--out -o", "FILE|DIR/", "File, or folder for leaderboards [default: standard output]"),
     store: StorePath = None,

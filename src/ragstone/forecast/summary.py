@@ -50,13 +50,13 @@ class Estimate(Struct, frozen=True):
     """Estimated calls, tokens, dollars and seconds of a run, each low, expected and high.
 
     ``total`` covers the whole run, ``of`` one metric, step or judge. ``exact``: the number of calls does not depend on
-    answers. ``assumed`` maps each assumption to its value and source, ``counted`` each judge to how its tokens were
+    replies. ``assumed`` maps each assumption to its value and source, ``counted`` each judge to how its tokens were
     counted. ``worst`` is the maximum that a single call may use; its dollars are 0 if a price is unknown. ``limits`` is
     the budget of the run, ``extent`` the part of the input that it would read (empty for all of it). ``alone`` holds,
     for each step with a cascade, the calls that its last judge would need on its own with an empty store. ``waves`` is
-    the number of rounds of a run in batches, with one for retries of unparsed replies; 0 without batches. ``live``:
-    the calls after these rounds are so few that they are sent live.
-    ``notes`` are the options that probably provide fields that no record has.
+    the number of rounds of a run in batches, including one for retries of unparsed replies; 0 without batches.
+    ``live``: the calls after these rounds are so few that they are sent live. ``notes`` are the options that probably
+    provide fields that no record has.
     """
 
     rows: Sequence[Row]

@@ -169,7 +169,7 @@ def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
 
 
 def elsewhere_said(metric: type[Metric]) -> str:
-    """Format the names in other tools, e.g. ``faithfulness (RAGAS, DeepEval)``; empty if there are none."""
+    """Format the names in other tools, e.g. ``faithfulness (ragas, deepeval)``; empty if there are none."""
     return ", ".join(f"{name} ({', '.join(tools)})" for name, tools in elsewhere(metric).items())
 
 

@@ -42,9 +42,9 @@ class AnswerCorrectness(ClaimMetric):
     suites = ("reference",)
     calls = 4
     columns = COLUMNS
-    source = "RAGAS, answer correctness and factual correctness"
+    source = "ragas: answer correctness and factual correctness"
     group = MATCHES_REFERENCE
-    elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "answer_correctness, factual_correctness, answer_accuracy"}
+    elsewhere: ClassVar[Mapping[str, str]] = {"ragas": "answer_correctness, factual_correctness, answer_accuracy"}
     synonyms: ClassVar[Mapping[str, str]] = {"correctness": ""}
     labelled = False
     unit = "compared claim"

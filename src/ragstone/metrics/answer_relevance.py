@@ -23,7 +23,7 @@ class AnswerRelevance(Metric):
     suites = ("triad",)
     source = "the RAG triad (TruLens)"
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "RAGAS": "answer_relevancy, response_relevancy",
+        "ragas": "answer_relevancy, response_relevancy",
         "TruLens": "answer_relevance",
         "LlamaIndex": "answer_relevancy",
     }

@@ -20,7 +20,7 @@ class ClaimRelevance(ClaimMetric):
     asks = ("claims", "relevance")
     suites = ("claims",)
     blocks = ("relevance",)
-    elsewhere: ClassVar[Mapping[str, str]] = {"DeepEval": "answer_relevancy"}
+    elsewhere: ClassVar[Mapping[str, str]] = {"deepeval": "answer_relevancy"}
     group = ANSWERS
     rank = 100
     words = MetricWords(labels=RELEVANT)

@@ -19,11 +19,11 @@ class ContextRecall(ClaimMetric):
     needs = ("reference", "contexts")
     asks = ("claims", "support")
     suites = ("reference",)
-    source = "RAGAS, context recall"
+    source = "ragas: context recall"
     group = GOOD_RETRIEVAL
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "RAGAS": "context_recall, llm_context_recall",
-        "DeepEval": "contextual_recall",
+        "ragas": "context_recall, llm_context_recall",
+        "deepeval": "contextual_recall",
     }
     claims_of = "reference"
     unit = "reference claim"

@@ -28,8 +28,8 @@ class ContextRelevance(Metric):
     source = "the RAG triad (TruLens)"
     elsewhere: ClassVar[Mapping[str, str]] = {
         "TruLens": "context_relevance",
-        "RAGAS": "context_relevance, context_precision",
-        "DeepEval": "contextual_relevancy, contextual_precision",
+        "ragas": "context_relevance, context_precision",
+        "deepeval": "contextual_relevancy, contextual_precision",
     }
     synonyms: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("context_relevancy", "relevancy"), ""),

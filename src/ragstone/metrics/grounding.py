@@ -27,10 +27,10 @@ class Grounding(ClaimMetric):
     needs = ("response", "contexts")
     asks = ("claims", "support")
     suites = ("claims",)
-    source = "faithfulness in RAGAS, arXiv 2309.15217; atomic facts in FActScore, arXiv 2305.14251"
+    source = "faithfulness in ragas, arXiv 2309.15217; atomic facts in FActScore, arXiv 2305.14251"
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "RAGAS": "faithfulness",
-        "DeepEval": "faithfulness",
+        "ragas": "faithfulness",
+        "deepeval": "faithfulness",
         "LlamaIndex": "faithfulness",
         "Phoenix": "hallucination",
     }

@@ -60,8 +60,8 @@ class ResponseGroundedness(Metric):
     asks = ("response_support",)
     suites = ("claims",)
     fixed = ("judges", "aggregate")
-    source = "NVIDIA's response groundedness, as in RAGAS"
-    elsewhere: ClassVar[Mapping[str, str]] = {"RAGAS": "response_groundedness"}
+    source = "NVIDIA's response groundedness, as in ragas"
+    elsewhere: ClassVar[Mapping[str, str]] = {"ragas": "response_groundedness"}
     group = TRUE_TO_PASSAGES
     rank = 70
     words = one_score(

@@ -69,7 +69,7 @@ class RetrievalRanking(Metric):
     columns = COLUMNS
     in_suites: ClassVar[Mapping[str, Any]] = MappingProxyType({"ask": False})
     unsigned = (*Metric.unsigned, "ask")
-    source = "trec_eval; nDCG: Jarvelin and Kekalainen, 2002"
+    source = "trec_eval; nDCG: Järvelin and Kekäläinen 2002"
     synonyms: ClassVar[Mapping[str, str]] = {
         "retrieval": "",
         **dict.fromkeys(("ndcg", "mrr", "precision_at_k", "recall_at_k", "hit_rate"), "in its columns"),

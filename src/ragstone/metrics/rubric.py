@@ -36,8 +36,8 @@ class RubricMetric(Metric):
     source = "G-Eval, arXiv 2303.16634"
     synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("geval", "aspect_critique", "custom_criteria"), "")
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "DeepEval": "g_eval",
-        "RAGAS": "aspect_critic, simple_criteria_score, rubrics_score, instance_rubrics",
+        "deepeval": "g_eval",
+        "ragas": "aspect_critic, simple_criteria_score, rubrics_score, instance_rubrics",
         "promptfoo": "llm_rubric",
         "MLflow": "guidelines",
     }

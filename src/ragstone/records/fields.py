@@ -60,7 +60,7 @@ TOPIC: Final = "\0topic"
 
 GOLD: Final = "context"
 GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
-"""DeepEval's field names: next to one of them, ``context`` is the gold context, not retrieved evidence."""
+"""deepeval's field names: next to one of them, ``context`` is the gold context, not retrieved evidence."""
 GOLD_KEPT: Final = "reference_contexts"
 """The key of ``meta`` that holds gold passages."""
 

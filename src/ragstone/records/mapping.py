@@ -3,7 +3,7 @@
 The canonical name comes first, then the aliases. The first value that is neither null nor blank becomes the field, and
 a note names other keys that would also fit. A canonical or mapped field of the wrong type is an error. An alias of the
 wrong type (``label: 1``, ``topic: {...}``) probably means something else: it stays in ``meta``, with a note if the
-field is missing. Gold passages are not evidence: DeepEval's ``context`` becomes ``meta.reference_contexts``. Keys that
+field is missing. Gold passages are not evidence: deepeval's ``context`` becomes ``meta.reference_contexts``. Keys that
 no field uses become ``meta``, so nothing is lost. TREC formats are normalised first (`trec`).
 """
 
