@@ -1,11 +1,11 @@
-"""How the embedded judge does on statements that the evidence does not say something.
+"""Evaluate the embedded judge on statements that the context does not say something.
 
     python training/evaluate_abstaining.py [--data ../shared/data]
 
-Three kinds. Labelled statements of RAGBench in ``support/*.jsonl`` that abstain: few, and nothing was fitted to them.
-Questions of ``traces/ragbench_validation.jsonl``, put as "The documents do not say: ..."; wrong where any sentence is
-labelled relevant. Claims of ``support/dev.jsonl``, put as "The documents do not mention that ..."; wrong where the
-claim is labelled supported. *words* is the share of the statement's content words found in the context.
+There are three kinds of statements. RAGBench responses in ``support/*.jsonl`` that abstain: few, and nothing was
+fitted to them. Questions of ``traces/ragbench_validation.jsonl``, written as "The documents do not say: ..."; wrong if
+any sentence is labelled relevant. Claims of ``support/dev.jsonl``, written as "The documents do not mention that ...";
+wrong if the claim is labelled supported. *words* is the share of the statement's content words found in the context.
 """
 
 from __future__ import annotations

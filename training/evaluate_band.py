@@ -1,10 +1,10 @@
-"""How the embedded judge does as the first of a cascade: what it answers, and how often it is wrong there.
+"""Evaluate the embedded judge as the first judge of a cascade: what it answers, and how often it is wrong.
 
     python training/evaluate_band.py [--data ../shared/data] [--errors 0.05 0.1]
 
-On ``support/dev.jsonl``, which nothing was fitted to: per data set and over all, the share of the statements that the
-judge is sure of at a wanted error rate, its error among them, and the same on either side. ``*`` marks where the rate
-is not kept. The nuggets of REALSumm are also held against the band of assignment.
+Reads ``support/dev.jsonl``, to which nothing was fitted. For each data set and for all together, prints the share of
+statements about which the judge is confident at an accepted error rate, and its error rate on these, in total and for
+each verdict. ``*`` marks an exceeded rate. Also checks the nuggets of REALSumm against the band for ``assign``.
 """
 
 from __future__ import annotations

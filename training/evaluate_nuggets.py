@@ -1,15 +1,15 @@
-"""How well the embedded judge tells which nuggets a response holds, beside people.
+"""Evaluate how well the embedded judge assigns nuggets to responses, compared with people.
 
     python training/evaluate_nuggets.py [--data ../shared/data] [--refit] [--jobs 2]
 
-Reads ``nuggets/realsumm.jsonl``: summaries by 25 systems of 40 news texts, with nuggets that people judged as
-held or not. The judge answers as it does in a run. The topics are split in two halves by a hash of their ids:
-the cuts are chosen on the first (printed as ``best on``) and figures are given for both, and for all. Where
-``support/train.jsonl`` is there, the topics whose nuggets the support model was fitted to are counted apart
-from the others: only the others are new to it.
+Reads ``nuggets/realsumm.jsonl``: summaries of 40 news texts by 25 systems, with human labels of which nuggets each
+contains. The judge answers as in a run. The topics are split into two halves by a hash of their ids: the cuts are
+chosen on the first half (printed as ``best on``), and figures are given for both halves and for all. If
+``support/train.jsonl`` exists, topics whose nuggets were used to fit the support model are counted separately, because
+only the others are new to it.
 
-With ``--refit`` the support model is fitted twice more as ``fit_support.py`` fits it, without any row whose claim is
-one of these nuggets, and without any row of REALSumm. These see none of the pairs they are measured on.
+With ``--refit``, two more support models are fitted as in ``fit_support.py``: one without rows whose claim is one of
+these nuggets, and one without any row of REALSumm. Neither has seen the pairs on which it is evaluated.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""How well the embedded judge tells what is relevant to a question, beside plain BM25.
+"""Evaluate how well the embedded judge recognises what is relevant to a question, compared with plain BM25.
 
     python training/evaluate_relevance.py [--data ../shared/data]
 
-On the half of the RAGBench traces that ``fit_relevance.py`` does not read: AUROC of passages in all and by domain, and
-how each question's own passages are ranked; responses and sentences of the own answer against those of another
-question; answers against refusals that are written here. Last, how often each label of 0 to 3 is given.
+Uses the half of the RAGBench traces that ``fit_relevance.py`` does not read. Prints the AUROC of passages, in total
+and by domain, and how each question's own passages are ranked; responses and sentences of a question's own answer
+compared with those of another question; answers compared with refusals that are written here; and how often each
+label from 0 to 3 is given.
 """
 
 from __future__ import annotations

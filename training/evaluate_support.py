@@ -1,11 +1,11 @@
-"""How well the embedded judge does, per data set and beside the word-overlap floor.
+"""Evaluate the embedded judge's support verdicts for each data set, compared with word overlap (the floor).
 
     python training/evaluate_support.py [--data ../shared/data] [--rows 0] [--write measured.json]
 
-Support on ``support/dev.jsonl``: AUROC of the floor (share of the claim's content words found in the context)
-and of the judge, balanced accuracy at the ``yes`` cut, expected calibration error in ten bins, and how partial
-support (where labelled, in the training contexts kept back) falls into grades. ``--write`` keeps the means over
-the data sets with human labels, for reports.
+On ``support/dev.jsonl``, prints the AUROC of the floor (the share of the claim's content words found in the context)
+and of the judge, the balanced accuracy at the ``yes`` cut, the expected calibration error in ten bins, and the grades
+given to partial support (where labelled, in the held-out training contexts). ``--write`` writes the means over the
+data sets with human labels, for reports.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""How well the embedded judge labels traces, per domain, beside stored predictions of other tools and a floor.
+"""Evaluate how well the embedded judge labels traces, by domain, compared with other tools' predictions and a floor.
 
     python training/evaluate_trace.py [--data ../shared/data]
 
-Reads ``traces/ragbench_validation.jsonl``. Relevance, use and completeness of a domain are computed with numbers that
-were fitted to the other five (``fit_trace.py``). Adherence comes from the packaged support model, which was trained on
-claims of RAGBench: the last line says how many of these responses' sentences are among them.
+Reads ``traces/ragbench_validation.jsonl``. Relevance, use and completeness of a domain are computed with numbers fitted
+to the other five domains (``fit_trace.py``). Adherence comes from the packaged support model, which was trained on
+claims of RAGBench: the last line says how many sentences of these responses are among them.
 
-Floors: for relevance the share of the question's content words in the sentence; for use the share of the sentence's
-content words in the response; for adherence the share of a response sentence's content words in the contexts, mean.
-``same`` predicts the mean of the other domains for every record.
+Floors: for relevance, the share of the question's content words that are in the sentence; for use, the share of the
+sentence's content words that are in the response; for adherence, the mean share of a response sentence's content words
+that are in the contexts. ``same`` predicts the mean of the other domains for every record.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Fit where the embedded judge is sure enough to stand first in a cascade, and write it to ``band.json``.
+"""Find where the embedded judge is confident enough to be first in a cascade, and write ``band.json``.
 
     python training/fit_band.py [--data ../shared/data] [--out src/ragstone/judges/embedded/band.json]
 
-Run it after every new fit of the model: the file names the model that it belongs to. It reads the training claims,
-and nothing else: a fifth of the contexts at a time is weighed by what the other four fifths were fitted to, as
-``fit_support.py`` fits, and calibrated as the packaged model is. The tenth that the packaged model did not see would
-be too few rows to tell small error rates by.
+Run it after every new fit of the model: the file names the model that it belongs to. It reads only the training claims,
+in a five-fold cross-validation over contexts: each fifth is rated by a model fitted to the other four as in
+``fit_support.py``, and calibrated like the packaged model. The tenth that the packaged model has not seen is too small
+to measure small error rates.
 
-For each wanted error rate it finds two probabilities: the lowest from which on "supported", and the highest up to which
-"not supported", is wrong at most so often. Partial support is wrong on both sides. The rate must hold for all rows
-together and for those of RAG responses alone, and not only on these rows: the upper end of its 95% interval (Wilson,
-one-sided) counts. Where no probability does it, that side is never sure. ``support`` is fitted to all rows, ``assign``
-to nuggets held against a summary.
+For each accepted error rate, it finds two probabilities: the lowest from which "supported", and the highest up to which
+"not supported", is wrong at most that often. Partial support is wrong in both cases. The rate must hold for all rows
+together and for those of RAG responses alone, and beyond these rows: the upper end of its 95% interval (Wilson,
+one-sided) counts. If no probability achieves this, the judge is never confident about that verdict. ``support`` is
+fitted to all rows, ``assign`` to nuggets judged against a summary.
 """
 
 from __future__ import annotations

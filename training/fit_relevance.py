@@ -1,10 +1,10 @@
-"""Fit the embedded judge's models of relevance and write them to ``relevance.json``.
+"""Fit the embedded judge's relevance models and write them to ``relevance.json``.
 
     python training/fit_relevance.py [--data ../shared/data] [--out src/ragstone/judges/embedded/relevance.json]
 
-Three logistic models over ``ragstone.judges.embedded.relevance.Features``, each weight bound to its sense, from every
-second RAGBench trace; ``evaluate_relevance.py`` reads the others. How rare words are comes from ``model.json``. Nothing
-is drawn at random: two runs write the same bytes.
+Fits three logistic models over ``ragstone.judges.embedded.relevance.Features``, with sign constraints on the weights,
+to every second RAGBench trace; ``evaluate_relevance.py`` reads the others. The rarity of words comes from
+``model.json``. Nothing is random: two runs write identical files.
 """
 
 from __future__ import annotations

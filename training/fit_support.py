@@ -1,12 +1,12 @@
-"""Fit the embedded judge's numbers and write them to ``model.json``.
+"""Fit the embedded judge's support model and write it to ``model.json``.
 
     python training/fit_support.py [--data ../shared/data] [--out src/ragstone/judges/embedded/model.json]
 
-Two steps: how rare English stems are, counted over the training contexts; and the support model, a logistic model over
-``ragstone.judges.embedded.evidence.Features`` whose weights are bound to their plain sense (more found is never worse).
-It learns from natural text alone: SummEdits, whose claims are edited by one word, is left to ``slots``, which refuse
-what the evidence puts otherwise: no matter of probability. Calibration and cuts come from the tenth of the training
-contexts that is kept back. Two runs write the same bytes. ``dev.jsonl`` is never read here.
+There are two steps: count how rare English stems are in the training contexts, and fit the support model, a logistic
+model over ``ragstone.judges.embedded.evidence.Features`` with sign constraints (finding more is never worse). It learns
+from natural text only: SummEdits, whose claims are edited by one word, is left to ``slots``, which rejects claims that
+contradict the evidence, whatever the probability. Calibration and cuts come from the held-out tenth of the training
+contexts. Two runs write identical files. ``dev.jsonl`` is never read here.
 """
 
 from __future__ import annotations

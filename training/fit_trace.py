@@ -1,9 +1,9 @@
-"""Fit the numbers that the embedded judge labels traces by, and write them to ``trace.json``.
+"""Fit the numbers with which the embedded judge labels traces, and write them to ``trace.json``.
 
     python training/fit_trace.py [--data ../shared/data] [--out src/ragstone/judges/embedded/trace.json]
 
-Reads ``traces/ragbench_validation.jsonl``. Two logistic models of context sentences (was it used, is it relevant) and
-a line for the completeness of a record; ``ragstone.judges.embedded.tracing`` names their features.
+Reads ``traces/ragbench_validation.jsonl``. Fits two logistic models of context sentences (used or not, relevant or not)
+and a linear model of a record's completeness; ``ragstone.judges.embedded.tracing`` names their features.
 """
 
 from __future__ import annotations

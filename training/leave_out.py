@@ -1,9 +1,9 @@
-"""How the support model does on data sets that it never saw, beside the word-overlap floor.
+"""Evaluate the support model on data sets that were left out of its fit, compared with word overlap (the floor).
 
     python training/leave_out.py [--data ../shared/data]
 
-The data sets of ``support/train.jsonl`` are left out a fifth at a time, sisters in different fifths, and weighed by
-what the others were fitted to, as ``fit_support.py`` fits. ``dev.jsonl`` is not read.
+A fifth of the data sets in ``support/train.jsonl`` is left out at a time, with related data sets in different fifths,
+and rated by a model fitted to the others as in ``fit_support.py``. ``dev.jsonl`` is not read.
 """
 
 from __future__ import annotations

