@@ -1,6 +1,6 @@
 """What holds for all tests: nothing leaves this machine, and examples are drawn without a clock.
 
-Data that are no part of the project may lie beside the checkout; tests that ask for them are marked and else skipped.
+Data that is not part of the project may be beside the checkout; tests that need it are marked, and skipped without it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def outside_data() -> Callable[[str], Path]:
 
     def found(name: str) -> Path:
         if not (OUTSIDE / name).exists():
-            pytest.skip(f"needs ../shared/data/{name}, which is no part of the project")
+            pytest.skip(f"needs ../shared/data/{name}, which is not part of the project")
         return OUTSIDE / name
 
     return found

@@ -18,11 +18,11 @@ from ragstone.questions import FORM_OF, TASKS, Rate
 
 PURPOSES: Final = {
     "default": "the default: label, reason and evidence in one object",
-    "no_reasoning": "labels only: for strong models and big batches",
-    "short_cot": "snippet, rationale and decision for each unit, then the labels: for instruct models",
-    "long_cot": "the same after free reasoning: for reasoning models",
-    "legacy": "a short TREC-style instruction, labels only: for comparison with earlier runs",
-    "optimized": "a fixed decision order, numbered labels: for production",
+    "no_reasoning": "labels only; for strong models and many units per call",
+    "short_cot": "a snippet, a rationale and a decision for each unit, then the labels; for instruct models",
+    "long_cot": "free reasoning, then the same as short_cot; for reasoning models",
+    "legacy": "a short TREC-style instruction, labels only; for comparison with TREC",
+    "optimized": "a decision procedure, numbered labels; for production",
 }
 """The purpose of each style, in the order of the list."""
 
