@@ -32,7 +32,7 @@ Pair = tuple[CitedSentence, Passage | str, Unit]
 class Citations(Metric):
     """Precision is the mean over citations, recall the mean over sentences.
 
-    Full support counts 1, partial support 1/2, none 0. ``numbering``: whether passage numbers start at 0 or 1:
+    Full support counts as 1, partial support as 1/2. ``numbering``: whether passage numbers start at 0 or 1:
     ``from_0``, ``from_1`` or ``auto``.
     """
 

@@ -23,10 +23,10 @@ TITLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetSupport(Metric):
-    """Each nugget is graded from 0 to 3 against each passage alone. The score is the mean best grade divided by 3.
+    """Each nugget is graded from 0 to 3 against each passage alone.
 
-    ``nugget_support.source`` covers only nuggets whose source passages (``docids``) are in the record, and uses only
-    the grades of those passages.
+    The score is the mean of each nugget's best grade, divided by 3. ``nugget_support.source`` covers only nuggets whose
+    source passages (``docids``) are in the record, and uses only the grades of those passages.
     """
 
     name = "nugget_support"
