@@ -55,8 +55,8 @@ def agree(
             of the same responses, as repeats.
         metrics: The metrics to compare. Default: all that have labels.
         by: A field that groups the records: ``topic``, ``question`` or ``meta.NAME``.
-        correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (the share of units that pass, on a scale
-            of two labels).
+        correction: ``ppi`` (prediction-powered inference) or ``rogan_gladen`` (for the share of units that pass, on a
+            scale of two labels).
         disagreements: How many of the largest disagreements to list; a page lists at least 100.
         attach: Save the agreement with the run, so that ``show``, ``check`` and the report include it; replaces an
             earlier one.
