@@ -11,9 +11,9 @@ from ragstone.api.cache import prune_cache as prune_cache
 from ragstone.api.comparing import check as check
 from ragstone.api.comparing import compare as compare
 from ragstone.api.comparing import opened as opened
-from ragstone.api.example_runs import demo as demo
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
+from ragstone.api.example_runs import demo as demo
 from ragstone.api.judge_check import Checked as Checked
 from ragstone.api.judge_check import check_judge as check_judge
 from ragstone.api.judge_check import known_judges as known_judges
