@@ -162,12 +162,19 @@ def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
         (("-o", "x.tsv"), "'.tsv' could be trec_eval or tot or ir_measures; choose one with --format"),
         (("--rows", "verdicts"), "jsonl has no rows of verdicts; write a table with --format csv or parquet"),
         (("--rows", "scores", "-o", "x.jsonl"), "jsonl has no rows of scores"),
+        (("-f", "csv", "-o", "x/"), "x/: is a folder, and csv writes one file; name it, as in -o x/run-1.csv"),
         (("-o", "x.csv.gz"), "compressed output is not supported; name it without '.gz'"),
     ],
 )
 def test_a_format_that_the_ending_belies_is_refused(weighed: Path, wanted: tuple[str, ...], said: str) -> None:
     assert said in refused("export", *wanted, "--store", str(weighed))
-    assert not list(Path().glob("x.*"))
+    assert not list(Path().glob("x*"))
+
+
+@pytest.mark.parametrize("command", ["report", "label"])
+def test_a_page_is_html(weighed: Path, command: str) -> None:
+    assert "'.csv' files; use one of .html" in refused(command, "-o", "x.csv", "--store", str(weighed))
+    assert not Path("x.csv").exists()
 
 
 def test_a_format_is_one_file(weighed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

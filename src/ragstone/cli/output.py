@@ -71,8 +71,10 @@ def binary_output() -> IO[bytes]:
 
 def html_file(out: str | None, name: str) -> Path | None:
     """Return the path of an HTML page: ``out``, or ``name`` in the folder ``out``, created if missing; None without."""
+    from ragstone.output.export import form_of
     from ragstone.output.target import is_folder, unwritable
 
+    form_of(out, None, {"html": (".html", ".htm")})
     if out == "-":
         raise ConfigError(f"a page needs an output file, e.g. -o {name}")
     if out is None or not is_folder(out):

@@ -81,7 +81,10 @@ def export_to(run: Run, form: str, rows: str, path: Path | str) -> None:
     A leaderboard may also be written to a folder, with one file per system.
     """
     wanted = format_named(form)
-    if wanted.to_folder is not None and is_folder(str(path)):
+    if is_folder(str(path)):
+        if wanted.to_folder is None:
+            named = Path(path) / f"run-{run.id}{wanted.extensions[0]}"
+            raise ConfigError(f"{path}: is a folder, and {form} writes one file; name it, as in -o {named}")
         wanted.to_folder(run, str(path))
         return
     with whole(Path(path)) as target:
