@@ -374,9 +374,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         help="Evaluate shard I of N (I starts at 1); needs -o. Then run: ragstone merge DIR",
     )
     engine: Literal["ray"] | None = option("--engine", help="Run shards as Ray tasks; needs -o.", commands="run")
-    address: str | None = option(
-        "--address", metavar="ADDR", help="Address of the Ray cluster [default: local]", commands="run"
-    )
+    address: str | None = option("--address", metavar="ADDR", help="Ray address [default: local]", commands="run")
     rpm: int | None = option(
         "--rpm", metavar="N", help="Max requests per minute per endpoint and key; 0: no limit.",
         commands=SENDING, least=0,

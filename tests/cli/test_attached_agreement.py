@@ -68,7 +68,9 @@ def test_agree_attaches_and_writes_its_page() -> None:
             assert (name, run.agreement["metrics"][name]["units"]) == ("grounding", 6)
         assert Path(page).read_bytes().startswith(b"<!DOCTYPE html>")
         for taken in ("labels.jsonl", "out/summary.json" if which == "out/" else "s.db"):
-            assert "would be overwritten" in refused(*asked, "-o", taken)
+            Path("page.html").symlink_to(taken)
+            assert "would be overwritten" in refused(*asked, "-o", "page.html")
+            Path("page.html").unlink()
     assert "only one label occurs on 6 claims, so kappa is undefined" in ragstone("show", "--store", "s.db").flat
 
 
