@@ -29,7 +29,8 @@ from ragstone.options import Progress, RunOptions, option_named
 from ragstone.prices import PriceBook
 from ragstone.questions import TASKS, Task
 from ragstone.records import Source, Survey, offered, open_records, survey
-from ragstone.records.fields import FIELD_OF, Fields, folded
+from ragstone.records.fields import FIELD_OF, Fields
+from ragstone.records.paths import folded
 from ragstone.segment import record_language
 from ragstone.signature import TEXT_LIBRARIES, version_of
 from ragstone.types import NOTHING, Record, either, nouns

@@ -118,7 +118,7 @@ class Shards:
 
     def has(self, number: int) -> bool:
         """Return whether a shard is done."""
-        return self.place.read(_marker(number, self.of)) is not None
+        return self.place.read(_file(number, self.of, "json")) is not None
 
     def missing(self) -> list[int]:
         """Return the numbers of the shards that are not done."""
@@ -126,7 +126,7 @@ class Shards:
 
     def records(self) -> int:
         """Return the number of records in finished shards."""
-        markers = [self.place.read(_marker(number, self.of)) for number in range(1, self.of + 1)]
+        markers = [self.place.read(_file(number, self.of, "json")) for number in range(1, self.of + 1)]
         return sum(_read(marker, str(self.place)).get("records", 0) for marker in markers if marker)
 
     def unite(self, store: Path) -> None:
@@ -138,11 +138,11 @@ class Shards:
             unite(store, [partial(self._fetched, number, Path(folder) / "part.db") for number in range(1, self.of + 1)])
 
     def _fetched(self, number: int, target: Path) -> Path:
-        marker = _marker(number, self.of)
+        marker = _file(number, self.of, "json")
         told = _read(self.place.read(marker) or b"{}", f"{self.place}/{marker}")
         for old in target.parent.iterdir():
             old.unlink()
-        if not self.place.get(_store(number, self.of), target) or _digest(target) != told.get("sha256"):
+        if not self.place.get(_file(number, self.of), target) or _digest(target) != told.get("sha256"):
             self.place.remove(marker)  # so that the shard must be handed in again
             raise self._missing([number])
         return target
@@ -184,7 +184,7 @@ class ShardRun:
         if not self._store.exists():
             self._store.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             coming = self._store.with_suffix(".coming")
-            there = self._shards.place.get(_store(self._shard.number, self._shard.of), coming)
+            there = self._shards.place.get(_file(self._shard.number, self._shard.of), coming)
             if there:
                 coming.replace(self._store)
             return done and there
@@ -199,13 +199,13 @@ class ShardRun:
         with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
             copied = Path(folder) / "part.db"
             copy(self._store, copied)
-            self._shards.place.put(copied, _store(self._shard.number, self._shard.of))
+            self._shards.place.put(copied, _file(self._shard.number, self._shard.of))
             if done:
                 told = {
                     "shard": str(self._shard), "sha256": _digest(copied), "bytes": copied.stat().st_size,
                     "records": self.plan.total,
                 }  # fmt: skip
-                self._shards.place.put(orjson.dumps(told) + b"\n", _marker(self._shard.number, self._shard.of))
+                self._shards.place.put(orjson.dumps(told) + b"\n", _file(self._shard.number, self._shard.of, "json"))
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -257,12 +257,9 @@ def _text(value: object) -> Any:
     raise TypeError
 
 
-def _store(number: int, of: int) -> str:
-    return f"shards/{number:05}-of-{of:05}.db"
-
-
-def _marker(number: int, of: int) -> str:
-    return f"shards/{number:05}-of-{of:05}.json"
+def _file(number: int, of: int, ending: str = "db") -> str:
+    """Return the path of a shard's store, or of its marker (``json``)."""
+    return f"shards/{number:05}-of-{of:05}.{ending}"
 
 
 def _digest(path: Path) -> str:

@@ -24,10 +24,10 @@ from ragstone.records import (
     from_spans,
     from_trulens,
 )
-from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, folded, written
+from ragstone.records.fields import FIELD_OF, OWN, Fields, closest, written
 from ragstone.records.jsontext import as_row, kind
 from ragstone.records.mapping import Item, Row, Rows
-from ragstone.records.paths import MISSING, find, root
+from ragstone.records.paths import MISSING, find, folded, root
 from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
 from ragstone.types import NOTHING
 

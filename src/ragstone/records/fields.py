@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from msgspec import Struct
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt
+from ragstone.records.paths import folded
 from ragstone.records.values import prose, readable
 from ragstone.types import NOTHING
 
@@ -34,15 +34,6 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )  # fmt: skip
 """Canonical field to its accepted aliases; the first name that is not empty wins."""
-
-
-@functools.lru_cache(4096)
-def folded(name: str) -> str:
-    """Return a name in lower case without underscores, hyphens and spaces.
-
-    So ``retrievedContexts`` equals ``retrieved_contexts``.
-    """
-    return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
 
 
 SPELLINGS: Final[Mapping[str, str]] = MappingProxyType(

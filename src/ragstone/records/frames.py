@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import orjson
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from ragstone.errors import InputError, RecordError
@@ -20,7 +21,7 @@ from ragstone.records.fields import check_columns
 from ragstone.records.jsontext import kind
 from ragstone.records.mapping import Item, Rows
 from ragstone.records.python_values import dumps, plain_row, plain_rows
-from ragstone.types import Citation, Nugget, Passage, Record, Span
+from ragstone.types import Record
 
 Items = Callable[[], Rows]
 
@@ -87,7 +88,10 @@ def kept(path: Path) -> Rows:
         for line in lines:
             where, tag, value = orjson.loads(line)
             if tag == "record":
-                yield where, _record(value)
+                try:
+                    yield where, convert(value, Record)
+                except ValidationError as error:
+                    yield where, RecordError(where, f"a Record with a field of the wrong type: {error}")
             else:
                 yield where, RecordError(where, *value) if tag == "error" else value
 
@@ -101,16 +105,3 @@ def _line(where: str, value: Any) -> bytes:
     if isinstance(value, RecordError):
         return dumps([where, "error", [value.found, value.expected]]) + b"\n"
     return dumps([where, "row", value]) + b"\n"
-
-
-def _record(fields: dict[str, Any]) -> Record:
-    contexts, nuggets = fields["contexts"], fields["nuggets"]
-    changed: dict[str, Any] = {
-        "contexts": None if contexts is None else tuple(Passage(**passage) for passage in contexts),
-        "nuggets": None
-        if nuggets is None
-        else tuple(Nugget(**{**nugget, "sources": tuple(nugget["sources"])}) for nugget in nuggets),
-        "citations": tuple(Citation(Span(**c["span"]), tuple(c["passages"])) for c in fields["citations"]),
-        "notes": tuple(fields["notes"]),
-    }
-    return Record(**cast("dict[str, Any]", fields | changed))

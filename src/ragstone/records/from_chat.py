@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ragstone.records.fields import GOLD, GOLD_KEPT, NOTES, folded
+from ragstone.records.fields import GOLD, GOLD_KEPT, NOTES
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import EVIDENCE as OF_EVIDENCE
 from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, turns
 from ragstone.records.mapping import SAID_GOLD, Row
-from ragstone.records.paths import MISSING, find
+from ragstone.records.paths import MISSING, find, folded
 
 TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
                 "data.prompt", "sample.input", "input", "prompt", "user_input", "inputs.messages",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragstone.records.fields import folded
 from ragstone.records.jsontext import opened, unquoted
 from ragstone.records.logged_texts import documents
 from ragstone.records.mapping import Row
+from ragstone.records.paths import folded
 from ragstone.records.span_join import KINDS, RETRIEVAL, RETRIEVER, TraceSpan, moment
 from ragstone.records.values import readable
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ragstone.records.fields import folded
 from ragstone.records.jsontext import opened
+from ragstone.records.paths import folded
 from ragstone.records.values import readable
 
 ROLES: Final[Mapping[str, str]] = {

@@ -31,12 +31,11 @@ from ragstone.records.fields import (
     TOPIC,
     Fields,
     closest,
-    folded,
     places_of,
 )
 from ragstone.records.jsontext import kind
 from ragstone.records.logged_texts import turns, turns_before
-from ragstone.records.paths import MISSING, find, root, without
+from ragstone.records.paths import MISSING, find, folded, root, without
 from ragstone.records.values import UnfitError
 from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, nouns
 

@@ -5,6 +5,7 @@ A literal key takes precedence over a path, so ``meta.topic`` finds both a neste
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -13,6 +14,15 @@ MISSING: Final = object()
 """Marks a missing value, as opposed to null."""
 
 _INDEX: Final = re.compile(r"\[(-?\d{0,9})\]\.?")
+
+
+@functools.lru_cache(4096)
+def folded(name: str) -> str:
+    """Return a name in lower case without underscores, hyphens and spaces.
+
+    So ``retrievedContexts`` equals ``retrieved_contexts``.
+    """
+    return name.replace("_", "").replace("-", "").replace(" ", "").casefold()
 
 
 def find(value: Any, path: str) -> Any:

@@ -13,17 +13,19 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ragstone import segment
 from ragstone.records.ids import Names
 from ragstone.records.jsontext import kind, opened
+from ragstone.records.paths import folded
 from ragstone.records.python_values import literal
-from ragstone.segment import division, folded, located
+from ragstone.segment import division, located
 from ragstone.types import Assignment, Citation, Importance, Nugget, Passage, Span, passage_id
 
 PASSAGE_IDS: Final = (
     "id", "docid", "doc_id", "pid", "passage_id", "document_id", "chunk_id", "segment_id", "id_", "node_id",
 )  # fmt: skip
-PLAIN_IDS: Final = frozenset(name.replace("_", "") for name in PASSAGE_IDS)
-"""`PASSAGE_IDS` in lower case without underscores, for other spellings: ``_id``, ``docId``."""
+PLAIN_IDS: Final = frozenset(map(folded, PASSAGE_IDS))
+"""`PASSAGE_IDS` folded, for other spellings: ``_id``, ``docId``."""
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body")
 TEXTS_OR_NAMES: Final = ("segment", "passage", "doc")
 """Keys that hold a passage's text or, next to a text under another key, the name of its document."""
@@ -260,7 +262,7 @@ def _inner_name(item: Mapping[str, Any]) -> str:
 
 def _label(item: Mapping[str, Any]) -> str | None:
     """Return the key of an object's id, in any spelling, or None."""
-    spelled = (key for key in item if key.replace("_", "").lower() in PLAIN_IDS)
+    spelled = (key for key in item if folded(key) in PLAIN_IDS)
     return next((key for key in (*PASSAGE_IDS, *spelled) if _names(item.get(key))), None)
 
 
@@ -302,7 +304,7 @@ def nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
     found: dict[str, tuple[int, Nugget]] = {}
     for number, item in enumerate(value, 1):
         nugget = _nugget(item, number, notes)
-        key = folded(nugget.text)
+        key = segment.folded(nugget.text)
         if not key:
             notes.append(BLANK_NUGGET)
             continue
