@@ -68,7 +68,7 @@ def label_page(
     The page is one HTML file and needs no network. It shows the texts and the meaning of each label, but no verdicts.
     Whole records are drawn at random, so agreement and corrected means are valid for the run.
     """
-    from ragstone.api.labelling import agree_command, exported
+    from ragstone.api.agreeing import agree_command, exported
     from ragstone.render.terminal.lists import label_page_written
 
     target = html_file(out, "label.html") or Path("label.html")
@@ -113,7 +113,7 @@ def label_import(
     """
     import orjson
 
-    from ragstone.api.labelling import labels_for
+    from ragstone.api.agreeing import labels_for
     from ragstone.cli.exit_codes import say
     from ragstone.cli.output import lines, show_json
     from ragstone.errors import InputError

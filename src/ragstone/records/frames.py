@@ -1,29 +1,33 @@
-"""Read records from Python objects: an iterable of dicts or Records, or a pandas or polars frame.
+"""Read records from Python objects and the Hugging Face hub: dicts, Records, a pandas or polars frame, a data set.
 
 Frames are recognised by their methods, so no library is imported. A ``datasets.Dataset`` needs no special support: it
-yields dicts and can be read repeatedly.
+yields dicts and can be read repeatedly. Data sets of the hub, ``hf://org/name[/config][@split]``, are streamed; they
+need the extra ``hf``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
-from ragstone.errors import InputError, RecordError
+from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records.bytestream import spool
 from ragstone.records.fields import check_columns
 from ragstone.records.jsontext import kind
 from ragstone.records.mapping import Item, Rows
-from ragstone.records.python_values import dumps, plain_row, plain_rows
+from ragstone.records.python_values import dumps, first_line, plain_row, plain_rows
 from ragstone.types import Record
 
 Items = Callable[[], Rows]
+SCHEME: Final = "hf://"
+ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")
 
 
 def reader(source: Any) -> tuple[str, Items]:
@@ -105,3 +109,42 @@ def _line(where: str, value: Any) -> bytes:
     if isinstance(value, RecordError):
         return dumps([where, "error", [value.found, value.expected]]) + b"\n"
     return dumps([where, "row", value]) + b"\n"
+
+
+# ---- the hub
+
+
+def hub_rows(address: str) -> Rows:
+    """Yield each row with its place (``hf://org/name row 12``); only the hub's own cache is kept on disk."""
+    data = _data_set(address)
+    number = 0
+    try:
+        for row in plain_rows(address, data):
+            number += 1
+            yield row
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{address} after row {number}", f"cannot be read further: {first_line(error)}") from error
+
+
+def check_hub(address: str) -> None:
+    """Raise ConfigError for an invalid address; nothing is fetched."""
+    if ADDRESS.fullmatch(address) is None:
+        raise ConfigError(f"{address}: expected hf://org/name[/config][@split]")
+
+
+def _data_set(address: str) -> Any:
+    match = ADDRESS.fullmatch(address)
+    assert match is not None, "checked when the source was opened"
+    try:
+        import datasets  # noqa: PLC0415 - heavy and optional
+    except ImportError:
+        raise ConfigError("hf:// needs the datasets library: pip install 'ragstone[hf]'") from None
+    try:
+        found = datasets.load_dataset(match["name"], match["config"], split=match["split"], streaming=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{address}: cannot be opened: {first_line(error)}") from error
+    if match["split"]:
+        return found
+    if len(found) == 1:
+        return next(iter(found.values()))
+    raise InputError(f"{address}: specify a split: " + " or ".join(f"{address}@{split}" for split in found))

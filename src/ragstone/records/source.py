@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records import frames, hub, object_stores
+from ragstone.records import frames, object_stores
 from ragstone.records.bytestream import files_in, is_pipe, origin_of, pipe, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
@@ -392,7 +392,7 @@ def _has_results(part: InputPart) -> bool:
 
 
 def _is_no_file(name: str) -> bool:
-    return name == "-" or name.startswith(hub.SCHEME) or object_stores.is_address(name)
+    return name == "-" or name.startswith(frames.SCHEME) or object_stores.is_address(name)
 
 
 def _runs(names: Sequence[str]) -> list[str]:
@@ -414,9 +414,9 @@ def _printable(name: str) -> str:
 
 def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> InputPart:
     """Open one input; ``called`` is its name in messages, by default the file name without folders."""
-    if isinstance(source, str) and source.startswith(hub.SCHEME):
-        hub.check(source)
-        return InputPart(source, partial(hub.read, source))
+    if isinstance(source, str) and source.startswith(frames.SCHEME):
+        frames.check_hub(source)
+        return InputPart(source, partial(frames.hub_rows, source))
     copy: Path | None = None
     if object_stores.is_address(source):
         path, name = (copy := object_stores.fetched(source)), called or PurePath(source).name
