@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
 from typer.core import TyperGroup
 
 from ragstone import api
+from ragstone.cli.exit_codes import say
 from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, group, opt
-from ragstone.cli.output import answer, html_file
+from ragstone.cli.output import answer, html_file, lines, show_json
+from ragstone.errors import InputError
 
 if TYPE_CHECKING:
     from ragstone.records.label_imports import Imported
@@ -111,12 +114,7 @@ def label_import(
     Writes one label per line. Skips cancelled annotations, unsubmitted responses and units without a label. FILE and
     RUN may be in either order. To compare a run with labels, use ragstone agree.
     """
-    import orjson
-
     from ragstone.api.agreeing import labels_for
-    from ragstone.cli.exit_codes import say
-    from ragstone.cli.output import lines, show_json
-    from ragstone.errors import InputError
     from ragstone.metrics import catalogue
     from ragstone.records.label_imports import import_labels
 

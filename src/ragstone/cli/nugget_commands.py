@@ -8,10 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import orjson
 import typer
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from ragstone import api
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.options import (
     AsJson,
     BareOptions,
@@ -26,12 +29,13 @@ from ragstone.cli.options import (
     opt,
     with_options,
 )
+from ragstone.cli.output import Lines, binary_output, lines, show, show_json
+from ragstone.errors import InputError, RagstoneError
 from ragstone.options import RunOptions
 
 if TYPE_CHECKING:
     from ragstone.analysis.leaderboard import Standing
     from ragstone.api import Created, Scored
-    from ragstone.cli.output import Lines
     from ragstone.render.terminal.banks import Assigned
 
 nuggets = group(
@@ -80,12 +84,8 @@ def create(
     line per bank, as soon as it is done. Replies are cached, so the same command resumes where it stopped.
     Exits 3 if no bank could be created.
     """
-    from ragstone import api
     from ragstone.cli.evaluating import estimate, show_bill
-    from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
-    from ragstone.cli.output import lines, show, show_json
     from ragstone.cli.progress import RunDisplay
-    from ragstone.errors import RagstoneError
     from ragstone.render.terminal.banks import created_page
     from ragstone.render.text import flat
 
@@ -126,20 +126,10 @@ _FLAGS: Final = {"window": "--window", "max_nuggets": "--max", "keep": "--keep",
 
 
 def _created(created: Created, out: str | None) -> dict[str, Any]:
-    return {
-        "topics": created.topics,
-        "nuggets": created.nuggets,
-        "vital": created.vital,
-        "okay": created.nuggets - created.vital - created.unweighed,
-        "unweighed": created.unweighed,
-        "left_out": created.left_out,
-        "partial": created.partial,
-        "without": dict(created.without),
-        "repeated": created.repeated,
-        "set_aside": created.set_aside,
-        "bill": created.tally.as_json(),
-        "file": out if created.topics else None,
-    }
+    told = asdict(created)
+    bill = told.pop("tally").as_json()
+    okay = created.nuggets - created.vital - created.unweighed
+    return {**told, "okay": okay, "bill": bill, "file": out if created.topics else None}
 
 
 @command(
@@ -168,9 +158,7 @@ def assign(
     Finds out which of the topic's nuggets each response contains. Writes one line per response, as soon as it is done.
     The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
     """
-    from ragstone import api
     from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
-    from ragstone.cli.output import lines, show, show_json
     from ragstone.render.terminal.banks import assigned_page
 
     paths = tuple(files)
@@ -207,8 +195,6 @@ class _Counting(Struct):
     grades: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, line: bytes) -> None:
-        import orjson
-
         self.written(line)
         # The nuggets of a blank answer are listed, but not assigned.
         self.grades.update(n["assignment"] for n in orjson.loads(line)["nuggets"] if "assignment" in n)
@@ -260,9 +246,6 @@ def score(
     With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With
     --format but no -o, rows go to standard output; trec_eval allows this for one run only.
     """
-    from ragstone import api
-    from ragstone.cli.output import binary_output, show, show_json
-    from ragstone.errors import InputError
     from ragstone.output.export import form_of
     from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to
     from ragstone.output.target import refuse_inputs

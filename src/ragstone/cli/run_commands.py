@@ -14,7 +14,7 @@ import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ragstone import __version__
+from ragstone import __version__, api
 from ragstone.cli.exit_codes import USAGE, Commands
 from ragstone.cli.options import (
     HELP,
@@ -34,6 +34,8 @@ from ragstone.cli.options import (
     opt,
     with_options,
 )
+from ragstone.cli.output import answer, binary_output
+from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
 
 app = typer.Typer(
@@ -119,11 +121,8 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 
     Exits 2 if a record is unreadable (with --on-error skip, only if all are), or if no metric can run.
     """
-    from ragstone import api
     from ragstone.api.plan import choose, unsuitable
-    from ragstone.cli.output import answer
     from ragstone.config import resolve
-    from ragstone.errors import ConfigError
     from ragstone.metrics import catalogue
     from ragstone.render.terminal.lists import survey_page
 
@@ -170,7 +169,6 @@ def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     Renders every prompt but calls no judge: no key, no network. Stored replies are free. Counts that depend on
     replies are assumed or taken from earlier runs in the store.
     """
-    from ragstone import api
     from ragstone.cli import evaluating
 
     evaluating.estimate("run", [file], partial(api.forecast, file), options, as_json=as_json)
@@ -186,8 +184,6 @@ def show_run(
     as_json: AsJson = False,
 ) -> None:
     """Show a run, or one record with its evidence."""
-    from ragstone import api
-    from ragstone.cli.output import answer
     from ragstone.render.terminal.case import case
     from ragstone.render.terminal.outcome import Place, outcome
 
@@ -217,7 +213,6 @@ def compare_methods(
     Ordinary scores rate the whole response (relevance) and its sentences (groundedness). Nugget scores rate each fact,
     and vital facts count twice. Lists the records whose two scores differ most.
     """
-    from ragstone import api
     from ragstone.cli import evaluating
 
     if dry_run:
@@ -229,9 +224,7 @@ def compare_methods(
 @command(app, "ragstone runs")
 def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """List the runs in the store, newest last."""
-    from ragstone import api
     from ragstone.analysis.run import Run
-    from ragstone.cli.output import answer
     from ragstone.render.terminal.lists import run_table
 
     with closing(api.open_store(store)) as opened:
@@ -273,9 +266,7 @@ def formats(
     For each judge, step, style and format, shows how many replies were parsed in full and by which parsers, what went
     wrong, and what repair calls cost. Prints samples of unparsed replies. Calls no judge.
     """
-    from ragstone import api
     from ragstone.analysis.reply_formats import how_read
-    from ragstone.cli.output import answer
     from ragstone.render.terminal.formats import formats_page
     from ragstone.render.terminal.outcome import Place
 
@@ -305,8 +296,6 @@ def export(
     as_json: bool = flag("--json", "Same as --format jsonl."),
 ) -> None:
     """Export the results of a run, or its calls."""
-    from ragstone import api
-    from ragstone.cli.output import binary_output
     from ragstone.output.export import form_of, format_named, formats
 
     chosen = form_of(out, "jsonl" if as_json else form, {name: found.extensions for name, found in formats().items()})

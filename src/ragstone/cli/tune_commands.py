@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen
+from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen, undisturbed
 from ragstone.cli.options import AsJson, File, Quiet, arg, command, flag, names, opt, with_options
+from ragstone.cli.output import answer, show
 from ragstone.cli.run_commands import app
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
@@ -62,7 +63,6 @@ def tune(
     chosen on one half of the records and measured on the other. Replies are cached, so the same command resumes.
     """
     from ragstone.api.tuning import tuner
-    from ragstone.cli.output import answer
     from ragstone.config import as_list
     from ragstone.render.terminal.tune_screen import tune_page
 
@@ -105,7 +105,6 @@ def _typed(styles: Names, formats: Names, metric: str | None, seed: int, *, thre
 
 def _estimate(made: Tuner, *, yes: bool, quiet: bool) -> None:
     """Print the estimate of all combinations; on a terminal, ask before spending money."""
-    from ragstone.cli.output import show
     from ragstone.render.terminal.tune_screen import estimate_lines
 
     estimate = made.forecast()
@@ -134,7 +133,6 @@ def _confirmed() -> bool:
 
 def _ask_all(made: Tuner, *, quiet: bool) -> None:
     """Run every combination and show its progress."""
-    from ragstone.cli.exit_codes import undisturbed
     from ragstone.cli.progress import RunDisplay
 
     count = len(made.combinations)
