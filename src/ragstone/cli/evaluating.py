@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -21,7 +20,7 @@ from ragstone.cli.progress import RunDisplay
 from ragstone.config import resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
-from ragstone.render.facts import RunFacts, answered_now, comparable, lead
+from ragstone.render.facts import RunFacts, answered_now, lead
 from ragstone.render.terminal.outcome import Place, bill_rows, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
 from ragstone.render.text import flat
@@ -35,44 +34,7 @@ SHARDED: Final = "without --shard and --engine, with the same --store"
 """How to run again so that missing calls of shards are sent, for a message."""
 
 
-def run(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
-    """Evaluate and show the result; exit with 3 if nothing could be scored or no call was answered."""
-    finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
-    with closing(finished.store):
-        shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
-        _show(finished, shown, outcome, quiet=quiet, as_json=as_json, source=file)
-        if options.shard is not None:
-            say(
-                "note",
-                f"shard {options.shard} finished; once all shards have finished, "
-                f"run: ragstone merge {shlex.quote(str(options.out))}",
-            )
-        if options.shard is None or len(finished):  # a shard may have no records
-            exit_if_unjudged(finished, *([SHARDED] if options.engine == "ray" else []))
-
-
-def merge(place: str, file: str | None, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
-    """Merge shards and show the result; exit with 3 if nothing could be scored or a call is missing."""
-    finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet, as_json=as_json)
-    with closing(finished.store):
-        _show(finished, replace(options, out=place), outcome, quiet=quiet, as_json=as_json)
-        exit_if_unjudged(finished, SHARDED)
-
-
-def compare_methods(file: str, options: RunOptions, *, quiet: bool, as_json: bool) -> None:
-    """Compute ordinary and nugget scores and show them; exit with 3 also if nothing can be compared."""
-    from ragstone.render.terminal.methods_screen import comparison, widest_apart
-
-    finished = evaluated(partial(api.compare_methods, file), file, options, comparison, quiet=quiet, as_json=as_json)
-    with closing(finished.store):
-        widest = {"widest": widest_apart(finished)} if as_json else {}
-        _show(finished, options, comparison, quiet=quiet, as_json=as_json, more=widest)
-        exit_if_unjudged(finished)
-        if not comparable(finished.summary()):
-            raise typer.Exit(UNJUDGED)
-
-
-def _show(
+def show_result(
     finished: Run,
     options: RunOptions,
     page: Draw,
@@ -83,6 +45,7 @@ def _show(
     source: str = "",
     more: Mapping[str, Any] = NOTHING,
 ) -> None:
+    """Print a result on its page, or as JSON with ``more``; ``failed`` is the file that could not be written."""
     named = finished.store.runs() if options.name else []
     if before := [run.id for run in named if run.name == options.name and run.id != finished.id]:
         say(
@@ -145,7 +108,7 @@ def _show_partial(
         if row is None or row.summary is None:
             return
         if as_json or (page and lead(row.summary)):
-            _show(done, options, page or outcome, as_json=as_json, failed=failed)
+            show_result(done, options, page or outcome, as_json=as_json, failed=failed)
         else:
             show_bill(progress)
 

@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ragstone import __version__, api
-from ragstone.cli.exit_codes import USAGE, Commands
+from ragstone.cli.exit_codes import UNJUDGED, USAGE, Commands, say
 from ragstone.cli.options import (
     HELP,
     AsJson,
@@ -86,9 +86,18 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
     By default, runs the metrics that fit the records' fields, with the embedded judge: no key, no network, no cost.
     Replies are cached, so the same command resumes where it stopped.
     """
-    from ragstone.cli import evaluating
+    from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
+    from ragstone.render.terminal.outcome import outcome
 
-    evaluating.run(file, options, quiet=quiet, as_json=as_json)
+    finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
+        show_result(finished, shown, outcome, quiet=quiet, as_json=as_json, source=file)
+        if options.shard is not None:
+            told = f"shard {options.shard} finished; once all shards have finished, run"
+            say("note", f"{told}: ragstone merge {shlex.quote(str(options.out))}")
+        if options.shard is None or len(finished):  # a shard may have no records
+            exit_if_unjudged(finished, *([SHARDED] if options.engine == "ray" else []))
 
 
 @command(app, "ragstone merge results/")
@@ -109,9 +118,13 @@ def merge(
 
     Calls no judge. If a shard is missing, prints the command that runs it and exits 2.
     """
-    from ragstone.cli import evaluating
+    from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
+    from ragstone.render.terminal.outcome import outcome
 
-    evaluating.merge(place, file, options, quiet=quiet, as_json=as_json)
+    finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        show_result(finished, replace(options, out=place), outcome, quiet=quiet, as_json=as_json)
+        exit_if_unjudged(finished, SHARDED)
 
 
 @command(app, "ragstone validate traces.jsonl --field 'contexts=retrieval.docs[].text'")
@@ -214,11 +227,20 @@ def compare_methods(
     and vital facts count twice. Lists the records whose two scores differ most.
     """
     from ragstone.cli import evaluating
+    from ragstone.render.facts import comparable
+    from ragstone.render.terminal.methods_screen import comparison, widest_apart
 
     if dry_run:
         evaluating.estimate("compare-methods", [file], partial(api.forecast_methods, file), options, as_json=as_json)
-    else:
-        evaluating.compare_methods(file, options, quiet=quiet, as_json=as_json)
+        return
+    work = partial(api.compare_methods, file)
+    finished = evaluating.evaluated(work, file, options, comparison, quiet=quiet, as_json=as_json)
+    with closing(finished.store):
+        widest = {"widest": widest_apart(finished)} if as_json else {}
+        evaluating.show_result(finished, options, comparison, quiet=quiet, as_json=as_json, more=widest)
+        evaluating.exit_if_unjudged(finished)
+        if not comparable(finished.summary()):
+            raise typer.Exit(UNJUDGED)
 
 
 @command(app, "ragstone runs")
