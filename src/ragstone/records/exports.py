@@ -195,24 +195,21 @@ class Layout(Struct, frozen=True):
         for where, value in items:
             if not isinstance(value, dict):
                 yield where, value
-            elif self.path:
-                yield from self._listed(where, find(value, self.path))
+                continue
+            if self.path:
+                name, rows = "item", find(value, self.path)
             elif self.name == PLAIN or not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:
                 yield where, value
+                continue
             else:
                 name, rows = inner
-                for number, row in enumerate(rows, 1):
-                    yield f"{where} {name} {number}", as_row(row, f"{where} {name} {number}")
-
-    def _listed(self, where: str, found: Any) -> Iterator[Item]:
-        if not isinstance(found, list):
-            said = written(self.files.get("path"), "[run] records", "--records", self.path, " ")
-            what = "nothing found there" if found is MISSING else f"found {kind(found)}"
-            yield where, RecordError(where, f"{said}: {what}", "expected the path of a list, e.g. data.items[]")
-            return
-        for number, row in enumerate(found, 1):
-            place = f"{where} item {number}"
-            yield place, as_row(row, place)
+            if not isinstance(rows, list):
+                said = written(self.files.get("path"), "[run] records", "--records", self.path, " ")
+                what = "nothing found there" if rows is MISSING else f"found {kind(rows)}"
+                yield where, RecordError(where, f"{said}: {what}", "expected the path of a list, e.g. data.items[]")
+                continue
+            for number, row in enumerate(rows, 1):
+                yield f"{where} {name} {number}", as_row(row, f"{where} {name} {number}")
 
 
 def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
@@ -245,12 +242,9 @@ def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
     if isinstance(row.get("columns"), list) and isinstance(row.get("data"), list):  # pandas, orient="split"
         names = [str(name) for name in row["columns"]]
         return "row", [dict(zip(names, cells, strict=False)) for cells in row["data"] if isinstance(cells, list)]
-    found = [(name, rows) for name in WRAPPERS if _holds_rows(rows := find(row, name))]
+    listed = [(name, rows) for name in WRAPPERS if isinstance(rows := find(row, name), list) and rows]
+    found = [(name, rows) for name, rows in listed if isinstance(rows[0], dict)]
     return found[0] if len(found) == 1 else None
-
-
-def _holds_rows(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _columns(row: Mapping[str, Any]) -> list[Row] | None:

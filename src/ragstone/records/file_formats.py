@@ -12,7 +12,7 @@ from typing import Final
 from ragstone.errors import RecordError
 from ragstone.records import delimited, json_files, parquet
 from ragstone.records.bytestream import COMPRESSIONS, Origin
-from ragstone.records.fields import ALIASES
+from ragstone.records.fields import SPELLINGS
 from ragstone.records.mapping import Mapper, Rows
 
 Reader = Callable[[Origin, Mapper], Rows]
@@ -58,7 +58,7 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     if not head:
         return json_files.read_lines  # reports the blank file
     # A table without an extension (standard input) is recognised if its header names a known field.
-    known = columns | {name for field, aliases in ALIASES.items() for name in (field, *aliases)}
+    known = columns.union(SPELLINGS.values())
     line = head.partition(b"\n")[0].decode(errors="replace")
     for delimiter in delimited.DELIMITERS:
         names = delimited.header_names(line, delimiter)

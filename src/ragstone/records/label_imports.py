@@ -103,28 +103,23 @@ def label_drafts(path: Path | str, skipped: Counter[str]) -> Iterator[tuple[str,
     Raise the errors of `import_labels` for rows that are not labels and for unreadable files.
     """
     for where, row in rows_of(path):
-        for draft in _drafts(where, row, skipped):
-            yield where, draft
-
-
-def _drafts(where: str, row: Row, skipped: Counter[str]) -> Iterator[Row]:
-    read = form_of(row)
-    if read is None:
-        keys = ", ".join(map(str, list(row)[:6])) or "none"
-        raise InputError(f"{where}: not a label (keys: {keys}); expected {FORMS}")
-    try:
-        for draft in read(row, skipped):
-            if draft["label"] == UNSURE:
-                draft["label"] = None
-            if type(draft.get("record")) is int:
-                draft["record"] = str(draft["record"])
-            if isinstance(text := draft.get("text"), str):
-                draft.setdefault("hash", text_hash(text))
-            if isinstance(about := draft.get("response"), str) and about and not is_hash(about):
-                draft["response"] = text_hash(about)
-            yield draft
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{where}: unreadable labels ({error}); expected {FORMS}") from error
+        read = form_of(row)
+        if read is None:
+            keys = ", ".join(map(str, list(row)[:6])) or "none"
+            raise InputError(f"{where}: not a label (keys: {keys}); expected {FORMS}")
+        try:
+            for draft in read(row, skipped):
+                if draft["label"] == UNSURE:
+                    draft["label"] = None
+                if type(draft.get("record")) is int:
+                    draft["record"] = str(draft["record"])
+                if isinstance(text := draft.get("text"), str):
+                    draft.setdefault("hash", text_hash(text))
+                if isinstance(about := draft.get("response"), str) and about and not is_hash(about):
+                    draft["response"] = text_hash(about)
+                yield where, draft
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(f"{where}: unreadable labels ({error}); expected {FORMS}") from error
 
 
 def _labelled(row: Row, skipped: Counter[str]) -> Iterator[Row]:

@@ -58,7 +58,7 @@ NO_ID: Final = (
     "no id: records are identified by their content, so compare cannot pair a record whose response changes; "
     "to specify an id, add e.g. --field id=question"
 )
-KNOWN: Final = frozenset(name for field, aliases in ALIASES.items() for name in (field, *aliases))
+KNOWN: Final = frozenset(SPELLINGS.values())
 
 TARGETS: Final = "eval"
 """A key that may hold parameter blocks of several metrics; otherwise it is an ordinary key."""

@@ -209,8 +209,9 @@ class Source:
             if isinstance(value, RecordError):
                 raise value
             record = _whole(value, where) if isinstance(value, Record) else self.mapper.record(where, value)
-            if run:
-                record = _of_run(record, run)
+            own = record.meta.get(RUN)
+            if run and (own is None or not str(own).strip()):  # the record does not name its system
+                record = replace(record, meta={**record.meta, RUN: run})
             for one in self._joined:
                 record = one.given_to(record)
             for inspect in inspects:
@@ -219,7 +220,10 @@ class Source:
             if self.on_error == "stop":
                 raise
             return SetAside(names.unique(self._name(where, value)), where, str(error), error.option)
-        return _named(record, names)
+        name = names.unique(record.id)
+        if name == record.id:
+            return record
+        return replace(record, id=name, topic=record.topic or record.id, notes=(*record.notes, REPEATED))
 
     def _name(self, where: str, value: Row | Record | RecordError) -> str:
         if isinstance(value, Record):
@@ -246,21 +250,6 @@ def _inspected(record: Record, inspect: Inspect) -> None:
         raise
     except InputError as error:
         raise RecordError(record.where, str(error)) from error
-
-
-def _named(record: Record, names: Names) -> Record:
-    name = names.unique(record.id)
-    if name == record.id:
-        return record
-    return replace(record, id=name, topic=record.topic or record.id, notes=(*record.notes, REPEATED))
-
-
-def _of_run(record: Record, run: str) -> Record:
-    """Return the record with the name of its system, unless it names one itself."""
-    own = record.meta.get(RUN)
-    if own is not None and str(own).strip():
-        return record
-    return replace(record, meta={**record.meta, RUN: run})
 
 
 def _unlink(paths: list[Path]) -> None:
@@ -328,7 +317,8 @@ def open_records(
 
 
 def _real(name: str) -> str:
-    return name if _is_no_file(name) else os.path.realpath(name)
+    no_file = name == "-" or name.startswith(frames.SCHEME) or object_stores.is_address(name)
+    return name if no_file else os.path.realpath(name)
 
 
 def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[InputPart]:
@@ -389,10 +379,6 @@ def _has_results(part: InputPart) -> bool:
     with suppress(RecordError), closing(part.items()) as items:
         return any(isinstance(row, dict) and is_result(row) for _, row in islice(items, 1))
     return False
-
-
-def _is_no_file(name: str) -> bool:
-    return name == "-" or name.startswith(frames.SCHEME) or object_stores.is_address(name)
 
 
 def _runs(names: Sequence[str]) -> list[str]:

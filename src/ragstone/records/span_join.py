@@ -127,7 +127,11 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
             for span in spans:
                 retrieved = retrieved or span.kind in (RETRIEVER, RERANKER)
                 places.setdefault(span.trace, array("Q")).append(size)
-                size += _written(kept, orjson.dumps([where, *span]) + b"\n", where)
+                try:
+                    size += kept.write(orjson.dumps([where, *span]) + b"\n")
+                except OSError as error:
+                    told = f"its spans cannot be kept in a temporary file: {reason(error)}"
+                    raise RecordError(where, told) from None
                 if size > MAX_SPOOL_BYTES:
                     raise RecordError(where, f"more than {MAX_SPOOL_BYTES:,} bytes of spans", "split the input")
         tally.found = len(places)
@@ -146,13 +150,6 @@ def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]]
                     tally.records += 1
                     row[ORIGIN] |= {"format": tally.format, **({"parts": len(trees)} if several else {})}
                     yield where, row
-
-
-def _written(kept: IO[bytes], line: bytes, where: str) -> int:
-    try:
-        return kept.write(line)
-    except OSError as error:
-        raise RecordError(where, f"its spans cannot be kept in a temporary file: {reason(error)}") from None
 
 
 def _read(kept: IO[bytes], places: Sequence[int]) -> tuple[str, list[TraceSpan]]:
@@ -208,7 +205,10 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     logged = (span.kind == TOOL or span.documents == span.output for span in retrieval)  # as plain output
     if documented and not any(logged):
         origin["documents"] = [[one.span, one.place] for one in documented]
-    row: Row = {**_meta(spans), ORIGIN: origin, "id": root.trace, "response": response}
+    row: Row = {}
+    for span in reversed(spans):  # the trace's metadata, such as the session; the first value wins
+        row |= span.meta
+    row |= {ORIGIN: origin, "id": root.trace, "response": response}
     if question is not None:
         row["question"] = question.question
         notes += [PROMPT] if any(len(one.same) > SHORT and one.same in question.question for one in documented) else []
@@ -221,14 +221,6 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
         notes.append("trace: contains a failed span")
     notes += [JOINED] if len(tree.inside(root.id)) > 1 else []
     return {**row, NOTES: notes} if notes else row
-
-
-def _meta(spans: Sequence[TraceSpan]) -> Row:
-    """Return the trace's metadata from its spans, such as the session; the first value wins."""
-    found: Row = {}
-    for span in spans:
-        found = {**span.meta, **found}
-    return found
 
 
 class _Tree:
