@@ -72,7 +72,7 @@ def locate(name: str, user: ModelUser) -> OnnxFiles:
 
     Raises ConfigError if the model cannot be used, and BackendError if it cannot be downloaded.
     """
-    if missing := missing_package():
+    if missing := next((package for package in PACKAGES if importlib.util.find_spec(package) is None), ""):
         raise ConfigError(f'{user.subject} needs {missing}; pip install "ragstone[nli]"')
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -84,11 +84,6 @@ def locate(name: str, user: ModelUser) -> OnnxFiles:
         model = user.written.format("ORG/MODEL[@REVISION]")
         raise ConfigError(f"'{user.written.format(name)}': no such folder; a hub model is written {model}")
     return _on_hub(user, match[1], match[2] or user.known.get(match[1], "main"))
-
-
-def missing_package() -> str:
-    """Return the first required package that is not installed; empty if all are."""
-    return next((package for package in PACKAGES if importlib.util.find_spec(package) is None), "")
 
 
 def short_name(name: str) -> str:

@@ -6,6 +6,7 @@ under ``Next`` are derived from its fields. A new option needs one field here, a
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import time
@@ -440,8 +441,6 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         known = cls.__struct_fields__
         unknown = sorted(set(given) - set(known))
         if unknown:
-            import difflib  # noqa: PLC0415 - for a mistake alone
-
             near = ["judge"] if unknown[0] in ("model", "llm") else difflib.get_close_matches(unknown[0], known, 1)
             meant = f"did you mean {near[0]}=? " if near else ""
             raise TypeError(f"unknown option {', '.join(unknown)}; {meant}options are {', '.join(sorted(known))}")

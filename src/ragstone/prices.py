@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, Final
 
 from msgspec import Struct
@@ -86,9 +87,7 @@ class PriceBook:
         """Return the provider's model with the most similar name if the price is unknown; empty if there is none."""
         if not provider or not model or self.prices(judge, provider, model):
             return ""
-        from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
-
-        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - as above
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - only a mistake needs it
 
         try:
             known = get_snapshot().find_provider(None, _PUBLIC.get(provider, provider), None)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, get_args
+from typing import Final, get_args
 
 import orjson
 from msgspec.structs import replace
@@ -27,9 +27,7 @@ from ragstone.output.target import whole, write_parts
 from ragstone.records.label_imports import Imported, import_labels
 from ragstone.render.html.labelling import LABELS, label_page
 from ragstone.render.wording import lead_order, scored_by
-
-if TYPE_CHECKING:
-    from ragstone.result_types import AgreementDict
+from ragstone.result_types import AgreementDict
 
 ON_PAGE: Final = 100
 """The minimum number of disagreements that a page lists, if there are as many."""

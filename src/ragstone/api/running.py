@@ -18,6 +18,7 @@ from msgspec.structs import asdict, astuple, replace
 from ragstone import metrics
 from ragstone.analysis.cascades import Cascades, warnings
 from ragstone.analysis.counts import Causes, Quotes
+from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, find_run
 from ragstone.analysis.summary import summarize
 from ragstone.api import batching
@@ -33,6 +34,7 @@ from ragstone.engine.leases import Lender
 from ragstone.engine.run import Engine
 from ragstone.engine.tally import Tally
 from ragstone.errors import BudgetReached, InputError, OutputError, RagstoneError, StoreError
+from ragstone.judges.base import Judge
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
 from ragstone.records import Survey, has, survey
@@ -42,10 +44,8 @@ from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
 if TYPE_CHECKING:
-    from ragstone.analysis.result import Result
     from ragstone.api.shards import Shards
     from ragstone.forecast.summary import Estimate
-    from ragstone.judges.base import Judge
 
 QUICKLY: Final = 200
 """Runs of at most this many records estimate their cost by default, if they cost anything: about a second."""

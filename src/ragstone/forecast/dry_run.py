@@ -147,9 +147,6 @@ class Forecaster:
                 self._repeat = repeat
                 self._add(job, job.record)
 
-    def _since_of(self, key: bytes) -> float:
-        return max(self._since, self._again.get(key, 0.0))
-
     def _add(self, job: Job, record: Record) -> None:
         known: dict[Question[Any], _Asked] = {}
         paid: tuple[set[Question[Any]], ...] = (set(), set(), set())
@@ -313,7 +310,8 @@ class Forecaster:
             for _ in range(ROUNDS):
                 replies: list[Reply | Failed] = []
                 for call in calls:
-                    reply = self._store.reply(call.key, since=self._since_of(call.key)) if self._reads else None
+                    since = max(self._since, self._again.get(call.key, 0.0))
+                    reply = self._store.reply(call.key, since=since) if self._reads else None
                     if reply is not None:
                         replies.append(reply_from_json(reply))
                         found.stored.append(judge)

@@ -7,22 +7,18 @@ label, the step's packaged one is used.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ragstone.errors import TemplateError
 from ragstone.labels import text_hash
-from ragstone.prompts import load
+from ragstone.prompts import Template, load
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.material import form_of, variables_of
-from ragstone.questions import YES_NO, EarlierTurns, Rate
+from ragstone.questions import YES_NO, EarlierTurns, Rate, Trace
 from ragstone.types import TRIVIAL
-
-if TYPE_CHECKING:
-    from ragstone.prompts import Template
-    from ragstone.questions import Trace
 
 _LISTED: Final = re.compile(r'^ *- (?:"(?P<label>[^"\n]+)": )?(?P<said>.*(?:\n +(?![ -]).*)*)', re.MULTILINE)
 _OF_LABELS: Final = re.compile(r"\blabels?\b|\bмет(ка|ки|ок|ку)\b", re.IGNORECASE)  # noqa: RUF001 - Russian

@@ -6,10 +6,12 @@ cannot be read twice is first copied to a temporary file that only its owner can
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import stat
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -178,8 +180,6 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
 
 def _nearest(path: Path) -> str:
     """Suggest the file in the same folder with the most similar name, else list those with the same extension."""
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
     if str(path) == "last":
         return "last is a run; specify a file of records, or a folder that run -o wrote"
     try:
@@ -279,8 +279,6 @@ def temporary(suffix: str = "") -> Iterator[BinaryIO]:
 
     The name is chosen before the file is created, so that an interrupt cannot leave the file behind.
     """
-    import tempfile  # noqa: PLC0415 - only what cannot be read twice needs it
-
     path = Path(tempfile.gettempdir(), f"ragstone-{os.urandom(8).hex()}{suffix}")
     try:
         with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as handle:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -121,8 +122,6 @@ def written(file: str | None, setting: str, option: str, value: str, between: st
 
 def closest(name: str, names: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for a near miss, else the list of choices."""
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
     choices = list(names)
     near = difflib.get_close_matches(name, choices, n=2, cutoff=0.6)
     if near:

@@ -9,6 +9,7 @@ no field uses become ``meta``, so nothing is lost. TREC formats are normalised f
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -412,7 +413,5 @@ def _is_blank(value: Any) -> bool:
 
 def content_hash(row: Row) -> str:
     """Return a hash of 12 hexadecimal digits of a row's content, independent of the order of its keys."""
-    import hashlib  # noqa: PLC0415 - only records without an id need it
-
     content = {name: value for name, value in row.items() if name != NOTES}
     return hashlib.blake2b(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()

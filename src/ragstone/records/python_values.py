@@ -7,6 +7,9 @@ The result shares no objects with the input.
 
 from __future__ import annotations
 
+import ast
+import io
+import tokenize
 from collections.abc import Generator, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Final
@@ -73,10 +76,6 @@ def literal(text: str) -> Any:
 
     Raise ValueError for anything else, including a printed numpy array, whose strings Python would concatenate.
     """
-    import ast  # noqa: PLC0415 - most tables have JSON
-    import io  # noqa: PLC0415
-    import tokenize  # noqa: PLC0415
-
     if len(text) > MAX_LITERAL:
         raise ValueError(f"longer than a Python literal may be ({MAX_LITERAL:,} characters)")
     try:

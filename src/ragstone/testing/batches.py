@@ -8,14 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
-from ragstone.testing.behaviour import Outcome
-
-if TYPE_CHECKING:
-    from ragstone.testing.behaviour import Behaviour
+from ragstone.testing.behaviour import Behaviour, Outcome
 
 Answer = Callable[[Mapping[str, str], bytes], Outcome]
 """Answers the body of one call."""
