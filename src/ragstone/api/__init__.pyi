@@ -21,11 +21,9 @@ from ragstone.api.judge_check import known_judges as known_judges
 from ragstone.api.nuggets import Created as Created
 from ragstone.api.nuggets import Scored as Scored
 from ragstone.api.nuggets import assign_nuggets as assign_nuggets
-from ragstone.api.nuggets import compare_methods as compare_methods
 from ragstone.api.nuggets import create_nuggets as create_nuggets
 from ragstone.api.nuggets import forecast_assignments as forecast_assignments
 from ragstone.api.nuggets import forecast_banks as forecast_banks
-from ragstone.api.nuggets import forecast_methods as forecast_methods
 from ragstone.api.nuggets import score_nuggets as score_nuggets
 from ragstone.api.pages import serving as serving
 from ragstone.api.pages import write_report as write_report

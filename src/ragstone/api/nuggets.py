@@ -1,4 +1,4 @@
-"""Nuggets step by step: create banks, assign them to responses, score runs; also compare ordinary with nugget scores.
+"""Nuggets step by step: create banks, assign them to responses, score runs.
 
 Each step streams its output: a line is written as soon as it is ready. Replies are stored, so an interrupted step
 resumes where it stopped and pays for nothing twice.
@@ -36,7 +36,6 @@ from ragstone.engine.run import Engine, Job
 from ragstone.engine.tally import Tally
 from ragstone.errors import ConfigError, InputError
 from ragstone.forecast.summary import Estimate
-from ragstone.metrics.methods import METHODS
 from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.options import RunOptions
 from ragstone.output.formats.assignments import assignment
@@ -259,13 +258,3 @@ def _is_board(path: Path | str, form: str) -> bool:
             return isinstance(first, SetAside) or first.nuggets is None
     except InputError:
         return True
-
-
-def compare_methods(source: Any, options: RunOptions) -> Run:
-    """Compute ordinary and nugget scores; each result and the summary show them side by side."""
-    return run(source, replace(options, metrics=METHODS))
-
-
-def forecast_methods(source: Any, options: RunOptions) -> Estimate:
-    """Estimate ``compare_methods``; calls no judge."""
-    return forecast(source, replace(options, metrics=METHODS))

@@ -227,14 +227,16 @@ def compare_methods(
     and vital facts count twice. Lists the records whose two scores differ most.
     """
     from ragstone.cli import evaluating
+    from ragstone.metrics.methods import METHODS
     from ragstone.render.facts import comparable
     from ragstone.render.terminal.methods_screen import comparison, widest_apart
 
+    options = replace(options, metrics=METHODS)
     if dry_run:
-        evaluating.estimate("compare-methods", [file], partial(api.forecast_methods, file), options, as_json=as_json)
+        forecast = partial(api.forecast, file)
+        evaluating.estimate("compare-methods", [file], forecast, options, as_json=as_json, without=("metrics",))
         return
-    work = partial(api.compare_methods, file)
-    finished = evaluating.evaluated(work, file, options, comparison, quiet=quiet, as_json=as_json)
+    finished = evaluating.evaluated(partial(api.run, file), file, options, comparison, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         widest = {"widest": widest_apart(finished)} if as_json else {}
         evaluating.show_result(finished, options, comparison, quiet=quiet, as_json=as_json, more=widest)
