@@ -13,6 +13,7 @@ import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -210,12 +211,8 @@ class ShardRun:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return sorted numbers as ranges: ``3, 7-9``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    pairs = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])  # the same difference within a range
+    runs = ([number for _, number in run] for _, run in pairs)
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 

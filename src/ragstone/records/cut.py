@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from hashlib import blake2b, sha256
+from itertools import count
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -44,13 +45,9 @@ class Cut(Struct, frozen=True):
     def draw(self, names: Iterable[str]) -> Sample:
         """Read the ids of all records of a file once and return which ones are sampled."""
         assert self.sample is not None
-        kept: list[Rank] = []  # a heap of negated ranks: its first entry is the last one drawn
-        count = 0
-        for count, name in enumerate(names, 1):
-            first, second = self.rank(name, count)
-            (heapq.heappush if count <= self.sample else heapq.heappushpop)(kept, (-first, -second))
-        last = (-kept[0][0], -kept[0][1]) if kept else (0, 0)
-        return Sample(last, len(kept), count)
+        places = count(1)
+        kept = heapq.nsmallest(self.sample, (self.rank(name, next(places)) for name in names))
+        return Sample(kept[-1] if kept else (0, 0), len(kept), next(places) - 1)
 
 
 class Shard(Struct, frozen=True):

@@ -6,6 +6,7 @@ Only a 64-bit hash of each id is kept, in 12 to 18 bytes: at most 18 MB for a mi
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,12 +17,7 @@ REPEATED: Final = "id: duplicate id; a number was added"
 
 def first_repeated(names: Iterable[str]) -> str | None:
     """Return the first repeated name, or None, in linear time because input is untrusted."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 class Hashes:

@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from email.utils import formatdate
+from itertools import accumulate
 from typing import Any, Final, Unpack
 
 import orjson
@@ -283,7 +284,8 @@ class Endpoint:
         who: bytes,
     ) -> Outcome:
         now = self.behaviour
-        fault = self._fault(draws.share())
+        share, edges = draws.share(), accumulate(getattr(now, name) for name in FAULTS)
+        fault = next((name for name, edge in zip(FAULTS, edges, strict=True) if share < edge), "")
         if attempt > now.faulty_attempts:
             fault = ""
         scripted: Any = None
@@ -299,8 +301,6 @@ class Endpoint:
                 return Outcome(RESET)
             case "rate_hang":
                 return Outcome(HANG)
-            case _:
-                pass
         if scripted is None and now.answer is not None:
             scripted = now.answer(request)
         if not isinstance(scripted, Scripted):
@@ -351,14 +351,6 @@ class Endpoint:
             "cached_tokens": cached,
             "saved_tokens": whole - cached if "cache_to" in request and whole >= least else 0,
         }
-
-    def _fault(self, share: float) -> str:
-        edge = 0.0
-        for name in FAULTS:
-            edge += getattr(self.behaviour, name)
-            if share < edge:
-                return name
-        return ""
 
     def _dressed(self, text: str, schema: Any, seed: int, draws: Draws) -> Scripted:
         now = self.behaviour
