@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ragstone.errors import RecordError
-from ragstone.records import delimited, json_files, parquet
+from ragstone.records import delimited, frames, json_files
 from ragstone.records.bytestream import COMPRESSIONS, Origin
 from ragstone.records.fields import SPELLINGS
 from ragstone.records.mapping import Mapper, Rows
@@ -24,7 +24,7 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         ".json": json_files.read,
         ".csv": partial(delimited.read, usual=","),
         ".tsv": partial(delimited.read, usual="\t"),
-        ".parquet": parquet.read,
+        ".parquet": frames.read_parquet,
     }
 )
 """All formats. To add one, add a module in this package and an entry here."""
@@ -51,8 +51,8 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
     if origin.suffix in READERS:
         return READERS[origin.suffix]
     head = origin.head()
-    if head.startswith(parquet.MAGIC):
-        return parquet.read
+    if head.startswith(frames.PARQUET):
+        return frames.read_parquet
     if JSON.match(head):  # not a TOML table, Markdown link or placeholder
         return json_files.read
     if not head:

@@ -1,8 +1,8 @@
-"""Read records from Python objects and the Hugging Face hub: dicts, Records, a pandas or polars frame, a data set.
+"""Read records from Python objects, Parquet files and the Hugging Face hub: dicts, Records, a frame, a data set.
 
 Frames are recognised by their methods, so no library is imported. A ``datasets.Dataset`` needs no special support: it
 yields dicts and can be read repeatedly. Data sets of the hub, ``hf://org/name[/config][@split]``, are streamed; they
-need the extra ``hf``.
+need the extra ``hf``, and Parquet the extra ``parquet``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from ragstone.errors import ConfigError, InputError, RecordError
-from ragstone.records.bytestream import spool
+from ragstone.records.bytestream import Origin, spool
 from ragstone.records.fields import check_columns
 from ragstone.records.jsontext import kind
-from ragstone.records.mapping import Item, Rows
+from ragstone.records.limits import CHUNK
+from ragstone.records.mapping import Item, Mapper, Rows
 from ragstone.records.python_values import dumps, first_line, plain_row, plain_rows
 from ragstone.types import Record
 
 Items = Callable[[], Rows]
+BATCH: Final = 128
+"""Rows per batch; a row of a RAG trace has about 10 KB."""
+
+PARQUET: Final = b"PAR1"
 SCHEME: Final = "hf://"
 ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")
 
@@ -109,6 +114,37 @@ def _line(where: str, value: Any) -> bytes:
     if isinstance(value, RecordError):
         return dumps([where, "error", [value.found, value.expected]]) + b"\n"
     return dumps([where, "row", value]) + b"\n"
+
+
+# ---- Parquet
+
+
+def read_parquet(origin: Origin, _: Mapper) -> Rows:
+    """Yield each row with its place (``traces.parquet row 12``); raise RecordError for a damaged file."""
+    if not origin.compression:
+        yield from _parquet_rows(origin.name, origin.path)
+        return
+    with origin.open() as stream:  # Parquet is read from its end, so it cannot be streamed
+        path = spool(origin.name, stream.chunks(), suffix=".parquet")
+    try:
+        yield from _parquet_rows(origin.name, path)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _parquet_rows(name: str, path: Path) -> Rows:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - heavy and optional
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise ConfigError("reading Parquet needs pyarrow: pip install 'ragstone[parquet]'") from None
+    try:
+        with parquet.ParquetFile(path, buffer_size=CHUNK, pre_buffer=False) as file:
+            check_columns(name, file.schema_arrow.names)
+            batches = file.iter_batches(batch_size=BATCH, use_threads=False)
+            yield from plain_rows(name, (row for batch in batches for row in batch.to_pylist()))
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(name, f"not readable as Parquet: {first_line(error)}", "fetch or copy it again") from None
 
 
 # ---- the hub
