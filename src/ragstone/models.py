@@ -186,7 +186,12 @@ def _checked(user: ModelUser, name: str, revision: str, config: Path, tokenizer:
     made = hashlib.sha256()
     for path in (config, tokenizer, onnx):
         made.update(_hash_of(path, name, user).encode())
-    settings = _settings(config, name, user)
+    try:
+        settings = json.loads(config.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{user.name}: {name}: {_CONFIG} is not JSON: {error}") from error
+    if not isinstance(settings, dict):
+        raise ConfigError(f"{user.name}: {name}: {_CONFIG} is not an object")
     most = settings.get("max_position_embeddings")
     return OnnxFiles(
         user=user,
@@ -216,16 +221,6 @@ def _hash_of(path: Path, name: str, user: ModelUser) -> str:
     if not same:
         raise ConfigError(f"{user.name}: {name}: {path.name} is damaged: its hash has changed; delete {path.resolve()}")
     return found
-
-
-def _settings(path: Path, name: str, user: ModelUser) -> Mapping[str, Any]:
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"{user.name}: {name}: {_CONFIG} is not JSON: {error}") from error
-    if not isinstance(settings, dict):
-        raise ConfigError(f"{user.name}: {name}: {_CONFIG} is not an object")
-    return settings
 
 
 # ---- running one

@@ -86,7 +86,7 @@ class Tuner(Struct):
     @property
     def step(self) -> Task:
         """The step whose judge is tuned."""
-        return _step(self.metric)
+        return self.metric.asks[-1]
 
     def options_of(self, combination: Combination) -> RunOptions:
         """Return the options of a combination's run, with the rest of the budget."""
@@ -325,11 +325,6 @@ def tune(
     return found
 
 
-def _step(metric: type[Metric] | Metric) -> Task:
-    """Return the step that the labels of a metric are about."""
-    return metric.asks[-1]
-
-
 def tuner(
     labels: Path | str,
     source: Any,
@@ -350,12 +345,13 @@ def tuner(
     options = options or RunOptions()
     rows, notes = usable_labels(labels)
     chosen = metric_of(rows, metric, str(labels))
+    step = chosen.asks[-1]  # what the labels are about
     rows = [row for row in rows if chosen in measuring(row)]
     check_labels(rows, str(labels), threshold=threshold)
-    prompts = [*styles, *(_prompt(text, _step(chosen)) for text in options.prompts or ())]
+    prompts = [*styles, *(_prompt(text, step) for text in options.prompts or ())]
     for prompt in prompts:
-        check_named(_step(chosen), prompt)
-    candidates, others, brought = _candidates(judges, _step(chosen), options)
+        check_named(step, prompt)
+    candidates, others, brought = _candidates(judges, step, options)
     check_texts(rows, str(labels), others)
     records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
     if not records:
