@@ -20,7 +20,8 @@ from ragstone.analysis.gold_join import join
 from ragstone.analysis.labelling import RECORDS, LabelSample, ratable, sample
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
-from ragstone.api.comparing import RunChoice, opened, run_named, sources
+from ragstone.api.comparing import RunChoice, opened, sources
+from ragstone.api.stored import run_named
 from ragstone.errors import ConfigError, InputError
 from ragstone.metrics import of_score
 from ragstone.output.target import whole, write_parts

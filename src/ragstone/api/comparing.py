@@ -12,8 +12,8 @@ from ragstone.analysis.compare import MOVED, Comparison
 from ragstone.analysis.compare import compare as compare_runs
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, SUMMARY
-from ragstone.analysis.saved import AnyRun, SavedRun, saved
-from ragstone.api.stored import is_path, open_run
+from ragstone.analysis.saved import AnyRun
+from ragstone.api.stored import run_named
 from ragstone.config import file_settings
 from ragstone.errors import ConfigError, InputError
 from ragstone.options import RunOptions
@@ -157,10 +157,7 @@ def check(
 
 @contextmanager
 def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun]:
-    """Open a run from the store or a folder; close it afterwards unless it was already open.
-
-    A run in the store takes precedence over a folder of the same name; a path (``./main``, ``out/``) is a folder.
-    """
+    """Open a run as ``run_named`` does; close it afterwards unless it was already open."""
     if not isinstance(which, str | int | Path):
         yield which
         return
@@ -170,17 +167,3 @@ def opened(which: RunChoice, store: Path | str | None = None) -> Iterator[AnyRun
     finally:
         if isinstance(found, Run):
             found.store.close()
-
-
-def run_named(which: str | int | Path, store: Path | str | None) -> Run | SavedRun:
-    """Return the run with this number, name or folder; raise InputError if there is none."""
-    if isinstance(which, int):
-        return open_run(which, store)
-    if is_path(which) and (folder := saved(str(which))) is not None:
-        return folder
-    try:
-        return open_run(str(which), store)
-    except InputError:
-        if not is_path(which) and (folder := saved(str(which))) is not None:
-            return folder
-        raise

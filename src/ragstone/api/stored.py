@@ -10,8 +10,7 @@ from typing import IO, Any
 import orjson
 
 from ragstone.analysis.run import Run, find_run
-from ragstone.analysis.run_files import ABOUT
-from ragstone.analysis.saved import SavedRun
+from ragstone.analysis.saved import SavedRun, saved
 from ragstone.analysis.summary import summarize
 from ragstone.config import resolve
 from ragstone.errors import ConfigError, InputError
@@ -26,32 +25,29 @@ def open_run(which: str | int = "last", store: Path | str | None = None) -> Run:
 
 
 def run_to_show(which: str = "last", store: Path | str | None = None) -> Run:
-    """Return a run as ``open_run`` does, or the run in a folder written with ``-o``, without its calls.
+    """Return a run as ``run_named`` does; one in a folder, with its run.json, is loaded into a temporary store."""
+    read = run_named(which, store, whole=True)
+    return read if isinstance(read, Run) else _loaded(read, which)
+
+
+def run_named(which: str | int | Path, store: Path | str | None, *, whole: bool = False) -> Run | SavedRun:
+    """Return the run with this number, name or folder (if ``whole``, with its run.json); raise InputError if none.
 
     A run in the store takes precedence over a folder of the same name; a path (``./main``, ``out/``) is a folder.
     """
+    is_path = isinstance(which, Path) or "/" in str(which) or os.sep in str(which)
+    if is_path and (folder := saved(str(which))) is not None and (folder.spec or not whole):
+        return folder
     try:
-        written = (Path(which) / ABOUT).is_file()
-    except (OSError, ValueError):  # not a path: too long, or contains a null byte
-        written = False
-    if written and is_path(which):
-        return _of_folder(which)
-    try:
-        return open_run(which, store)
+        return open_run(which if isinstance(which, int) else str(which), store)
     except InputError:
-        if written:
-            return _of_folder(which)
+        if not is_path and (folder := saved(str(which))) is not None and (folder.spec or not whole):
+            return folder
         raise
 
 
-def is_path(which: str | Path) -> bool:
-    """Return whether this can only be a path, not the name of a run."""
-    return isinstance(which, Path) or "/" in which or os.sep in which
-
-
-def _of_folder(folder: str) -> Run:
-    """Return the run in a folder, loaded into a temporary store."""
-    read, store = SavedRun(Path(folder)), Store(TEMPORARY)
+def _loaded(read: SavedRun, folder: str) -> Run:
+    store = Store(TEMPORARY)
     store.path, store.folder = str(read.path), folder
     run = store.start_run(read.name, dict(read.spec), read.id or None)
     store.begin()
