@@ -7,24 +7,13 @@ running loop, without patching asyncio. Names are imported on first use, because
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 from ragstone import _on_first_use
 from ragstone.analysis.result import PAGES
 
 _, __getattr__ = _on_first_use(globals())
-
-
-def _drawn_by(page: str) -> Callable[[Any], str]:
-    """Return a function that draws a notebook page and imports the renderer on first use."""
-
-    def draw(shown: object) -> str:
-        html: str = getattr(import_module("ragstone.render.notebook"), page)(shown)
-        return html
-
-    return draw
-
-
-PAGES.update(Run=_drawn_by("run_page"), Result=_drawn_by("result_page"))
+PAGES.update(  # what a notebook shows; the renderer is imported on first use
+    Run=lambda run: import_module("ragstone.render.notebook").run_page(run),
+    Result=lambda result: import_module("ragstone.render.notebook").result_page(result),
+)

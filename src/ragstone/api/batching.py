@@ -327,13 +327,19 @@ async def _send(
     pending: Sequence[BatchRow],
 ) -> None:
     """Send a wave in one or more batches, as far as the budget and the tokens of ``pending`` batches allow."""
-    room = _room(plan, store, owner, budget)
+    held = _spent(plan, store, owner, budget) if budget.limits else Amount()
     judges = {judge.name: judge for judge, _ in wave.values()}
     affordable = 0
     for name, judge in judges.items():
         backend = cast("Batching", judge.backend)
         spec = plan.spec.judges[name]
-        calls = list(room(judge, (call for owner, call in wave.values() if owner is judge)))
+        calls: list[Call] = []  # those whose worst case, at batch prices, fits the budget
+        for call in (call for asked, call in wave.values() if asked is judge):
+            more = held + _worst(budget, judge, call) if budget.limits else held
+            if budget.limits and not more.within(budget.limits.amount()):
+                break
+            held = more
+            calls.append(call)
         affordable += len(calls)
         rows = [row for row in pending if row.judge == judge.id] if spec.batch_tokens else []
         queued = sum(_tokens(backend, call.request) for row in rows for call in store.calls_of(row.id))
@@ -385,25 +391,6 @@ def split(calls: Iterable[Call], backend: Batching, tokens: int, queued: int = 0
 
 def _tokens(backend: Batching, body: bytes) -> int:
     return size_of(backend, body).at_most // 4
-
-
-def _room(
-    plan: Plan, store: BatchStore, owner: Owner, budget: Budget
-) -> Callable[[Judge, Iterable[Call]], Iterator[Call]]:
-    """Return a function that selects the calls of a judge whose worst case, at batch prices, fits the budget."""
-    held = _spent(plan, store, owner, budget) if budget.limits else Amount()
-
-    def within(judge: Judge, calls: Iterable[Call]) -> Iterator[Call]:
-        nonlocal held
-        for call in calls:
-            if budget.limits:
-                more = held + _worst(budget, judge, call)
-                if not more.within(budget.limits.amount()):
-                    return
-                held = more
-            yield call
-
-    return within
 
 
 # ---- the commands
