@@ -141,22 +141,19 @@ def prune_cache(
             before = min((at for at in (before, _unfinished_since(kept)) if at is not None), default=None)
         which = CallFilter(before=before, judge=judge, unused=wanted.unused)
         groups = opened.calls_by(which) if some or wanted.everything else []
-        planned = Pruning(opened.path, groups, [row.id for row in leaving], _size(opened))
-        return planned if dry_run else _deleted(opened, planned, which)
-
-
-def _deleted(store: CallStore, planned: Pruning, which: CallFilter) -> Pruning:
-    note = ""
-    if planned.groups:
-        store.drop_calls(which)
-    for number in planned.runs:
-        store.drop_run(number)
-    if planned.groups or planned.runs:
-        try:
-            store.shrink()
-        except StoreError as error:
-            note = f"the file keeps its size for now ({error})"
-    return replace(planned, done=True, after=_size(store), note=note)
+        planned, note = Pruning(opened.path, groups, [row.id for row in leaving], _size(opened)), ""
+        if dry_run:
+            return planned
+        if planned.groups:
+            opened.drop_calls(which)
+        for number in planned.runs:
+            opened.drop_run(number)
+        if planned.groups or planned.runs:
+            try:
+                opened.shrink()
+            except StoreError as error:
+                note = f"the file keeps its size for now ({error})"
+        return replace(planned, done=True, after=_size(opened), note=note)
 
 
 def _before(age: str) -> float | None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -24,27 +24,22 @@ SELDOM: Final = 10.0
 CLEARED: Final = "\r\x1b[2K"
 
 
-class _Line(NamedTuple):
-    write: Callable[[str], object]
-    every: float = OFTEN
-
-
 @contextmanager
 def drawn(options: RunOptions) -> Iterator[RunOptions]:
     """Yield the options with an ``on_start`` that shows progress; clear the line when the block ends."""
-    line = _line(options.progress)
-    if line is None:
+    write, every = _line(options.progress)
+    if write is None:
         yield options
         return
     with ExitStack() as going_on:
-        going_on.callback(line.write, "")
+        going_on.callback(write, "")
 
         def start(progress: Progress) -> None:
             if options.on_start is not None:
                 options.on_start(progress)
             watch = Watch(progress.tally, progress.total, flat(progress.survey.name))
-            line.write(watch.line())
-            going_on.enter_context(again_and_again(lambda: line.write(watch.line()), line.every))
+            write(watch.line())
+            going_on.enter_context(again_and_again(lambda: write(watch.line()), every))
 
         yield replace(options, on_start=start)
 
@@ -67,25 +62,25 @@ def again_and_again(work: Callable[[], object], every: float) -> Iterator[None]:
         thread.join()
 
 
-def _line(wanted: bool | None) -> _Line | None:
-    """Return where to show progress; None if turned off, and by default under pytest, in CI or without a terminal."""
+def _line(wanted: bool | None) -> tuple[Callable[[str], object] | None, float]:
+    """Return what shows a line, and how often; None if turned off, and by default in tests, in CI or off a terminal."""
     unseen = "PYTEST_CURRENT_TEST" in os.environ or bool(os.environ.get("CI"))
     if wanted is False or (wanted is None and unseen):
-        return None
+        return None, OFTEN
     if (notebook := _notebook()) is not None:
-        return notebook
+        return notebook, OFTEN
     if sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        return _Line(_rewritten)
-    return _Line(_added, SELDOM) if wanted and sys.stderr is not None else None
+        return _rewritten, OFTEN
+    return (_added if wanted and sys.stderr is not None else None), SELDOM
 
 
-def _notebook() -> _Line | None:
+def _notebook() -> Callable[[str], object] | None:
     """Return an output of the running cell, or None outside a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is None:
         return None
     shown = import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)
-    return _Line(lambda text: shown.update({"text/plain": text}, raw=True))
+    return lambda text: shown.update({"text/plain": text}, raw=True)
 
 
 def _rewritten(text: str) -> None:

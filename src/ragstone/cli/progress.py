@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 from msgspec import Struct, field
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -37,7 +37,7 @@ class RunDisplay(Struct):
     forgets: bool = False
     console: Screen = field(default_factory=lambda: screen(stderr=True))
     progress: api.Progress | None = None
-    _live: Live | None = None
+    _live: bool = False
     _watch: Watch | None = None
 
     def start(self, progress: api.Progress) -> None:
@@ -50,9 +50,7 @@ class RunDisplay(Struct):
         lines += warnings(progress.survey, MOST_WARNINGS)
         for line in lines:
             self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)
-        if self._live is not None:
-            self._live.update(Bar(self._watch))
-        else:
+        if not self._live:
             judges = f"judge{'s' if len(progress.judges) > 1 else ''}: {', '.join(progress.judges)}"
             counted, scored = plural(progress.total, "record"), plural(len(progress.metrics), "metric")
             self._print(f"Evaluating {counted} with {scored} ({judges})".replace(NBSP, " "))
@@ -84,9 +82,14 @@ class RunDisplay(Struct):
 
     @contextmanager
     def _live_view(self) -> Iterator[None]:
-        reading = Text(f"  reading {self.name}", style="quiet")
-        with Live(reading, console=self.console, refresh_per_second=FRAMES, transient=True) as self._live:
+        self._live = True
+        with Live(console=self.console, get_renderable=self._view, refresh_per_second=FRAMES, transient=True):
             yield
+
+    def _view(self) -> Group:
+        if self._watch is None:
+            return Group(Text(f"  reading {self.name}", style="quiet"))
+        return Group(*drawn(self._watch, Look.of(self.console)))
 
     def _log(self) -> None:
         if self._watch is not None:
@@ -94,16 +97,6 @@ class RunDisplay(Struct):
 
     def _print(self, line: str) -> None:
         self.console.print(Text(flat(line), style="quiet"), soft_wrap=True)
-
-
-class Bar(Struct):
-    """The live progress bar of a ``Watch``."""
-
-    watch: Watch
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        look = Look(options.max_width, not console.encoding.casefold().startswith("utf"))
-        yield from drawn(self.watch, look)
 
 
 def drawn(watch: Watch, look: Look) -> tuple[Text, ...]:

@@ -109,7 +109,13 @@ def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None)
         made = messages or None if made is None else made
         kind = kind or (RETRIEVER if queried else "")
     session = _first(said, SESSION)
-    meta = {**({"session": session} if session else {}), **_metadata(said, resource)}
+    own, service = opened(said.get("metadata")), (resource or {}).get("service.name")
+    named = service and not str(service).startswith("unknown_service")  # the SDK's default
+    meta = {
+        **({"session": session} if session else {}),
+        **({"service": service} if named else {}),
+        **({"metadata": own} if isinstance(own, dict) and own else {}),
+    }
     return TraceSpan(
         trace,
         str(_first(span, SPAN_ID) or ""),
@@ -230,14 +236,6 @@ def _at(row: Mapping[str, Any], path: str) -> Any:
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return value
-
-
-def _metadata(said: Row, resource: Row | None) -> Row:
-    """Return the trace's metadata from the user and the service."""
-    own = opened(said.get("metadata"))
-    named = (resource or {}).get("service.name")
-    service = {"service": named} if named and not str(named).startswith("unknown_service") else {}  # the SDK's default
-    return {**service, **({"metadata": own} if isinstance(own, dict) and own else {})}
 
 
 def _logged(events: list[Row]) -> tuple[list[Row], list[Row]]:
