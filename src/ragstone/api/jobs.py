@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from ragstone.analysis.run import find_run, part_said
@@ -84,11 +84,12 @@ class Earlier:
         if rows.keys() != wanted.keys():
             return None
         ordered = [(rows[score["metric"]], score) for score in document["scores"]]
+        shares = ({name: getattr(row, name) for name in CostDict.__annotations__} for row, _ in ordered)
         return Weighed(
             position,
             record.id,
             tuple(_score(row, score, record.id) for row, score in ordered),
-            tuple(_share(row) for row, _ in ordered),
+            cast("tuple[CostDict, ...]", tuple(shares)),
             row.document,
             taken=True,
         )
@@ -146,23 +147,11 @@ def refresh_since(store: Store, name: str, now: float) -> float:
 
 
 def _score(row: ScoreRow, score: Mapping[str, Any], record: str) -> Score:
-    made = Score(
+    return Score(
         row.metric, record, row.value, row.status, row.asked, row.unjudged, row.low, row.high,  # type: ignore[arg-type]
         outcome=row.outcome, reason=score["reason"], signature=score["signature"],  # type: ignore[arg-type]
+        repeats=None if row.repeats is None else json.decode(row.repeats, type=Repeats),
     )  # fmt: skip
-    if row.repeats is None:
-        return made
-    kept = orjson.loads(row.repeats)
-    return replace(made, repeats=Repeats(tuple(kept["values"]), kept["units"], kept["flips"], kept["unmatched"]))
-
-
-def _share(row: ScoreRow) -> CostDict:
-    return {
-        "calls": row.calls,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "dollars": row.dollars,
-    }
 
 
 def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlier | None]:

@@ -11,7 +11,6 @@ import io
 import os
 import stat
 import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -279,6 +278,8 @@ def temporary(suffix: str = "") -> Iterator[BinaryIO]:
 
     The name is chosen before the file is created, so that an interrupt cannot leave the file behind.
     """
+    import tempfile  # noqa: PLC0415 - only what cannot be read twice needs it
+
     path = Path(tempfile.gettempdir(), f"ragstone-{os.urandom(8).hex()}{suffix}")
     try:
         with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as handle:

@@ -16,7 +16,7 @@ from ragstone.errors import RecordError
 from ragstone.records.bytestream import Origin, Stream
 from ragstone.records.fields import check_columns
 from ragstone.records.jsontext import RefusedError, decode, not_text
-from ragstone.records.limits import MAX_CELL_CHARACTERS, MAX_RECORD_BYTES
+from ragstone.records.limits import MAX_RECORD_BYTES
 from ragstone.records.mapping import Mapper, Rows
 from ragstone.records.python_values import literal
 
@@ -53,8 +53,8 @@ def _delimiter(origin: Origin, usual: str) -> str:
 
 def read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
     """Yield the rows of a table, each with the line it begins on; ``usual`` is the delimiter of its extension."""
-    if csv.field_size_limit() < MAX_CELL_CHARACTERS:  # the limit is process-wide, so never lower it
-        csv.field_size_limit(MAX_CELL_CHARACTERS)
+    # Python's limit of 131,072 characters is too short for long lists of passages; it is process-wide: never lower it.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD_BYTES))
     delimiter = _delimiter(origin, usual)
     with origin.open() as stream:
         lines = _Lines(origin.name, stream)

@@ -7,8 +7,6 @@ from typing import Final
 MAX_RECORD_BYTES: Final = 64 * 2**20
 """Maximum size of a record: a JSON line, an item of a JSON array, or a table row as JSON. 64 MiB."""
 
-MAX_CELL_CHARACTERS: Final = MAX_RECORD_BYTES
-"""Maximum length of a CSV cell; Python's default of 131,072 characters is too short for long lists of passages."""
 
 MAX_DEPTH: Final = 100
 """Maximum nesting depth; the serializer of results stops at 254 levels, including those that results add."""

@@ -9,7 +9,6 @@ positions of the spans, about 40 bytes each, and any input works: a list, a stre
 from __future__ import annotations
 
 import re
-import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -112,6 +111,8 @@ def moment(value: Any) -> float:
 
 def joined(items: Iterator[Item], spans_of: Callable[[Row], Iterable[TraceSpan]], tally: Recognised) -> Rows:
     """Yield the row of each trace, ordered by the first span of the trace in the input."""
+    import tempfile  # noqa: PLC0415 - only spans need it
+
     with tempfile.TemporaryFile(prefix="ragstone-") as kept:
         places: dict[str, array[int]] = {}
         retrieved = False

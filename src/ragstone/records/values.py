@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
@@ -51,11 +51,7 @@ PRINTED: Final = re.compile(
 
 NUGGET_TEXTS: Final = ("text", "nugget")
 IMPORTANCES: Final[Mapping[str, Importance]] = {"vital": "vital", "okay": "okay", "ok": "okay"}
-ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
-    "support": "support",
-    "partial_support": "partial_support",
-    "not_support": "not_support",
-}
+ASSIGNMENTS: Final[Mapping[str, Assignment]] = {label: label for label in get_args(Assignment)}
 NUGGET_SOURCES: Final = ("docids", "references", "sources")
 """Keys under which a nugget names its source passages."""
 GRADES: Final = ("grade", "relevance", "judgment", "rel", "score")
