@@ -139,13 +139,6 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
     return "" if times == plan.spec.engine.repeat else f"it asked {times} times"
 
 
-def refresh_since(store: Store, name: str, now: float) -> float:
-    """Return the time from which replies count as fresh: now, or the start of an unfinished refresh of this name."""
-    named = [row for row in store.runs() if row.name == name]
-    engine = named[-1].spec.get("engine", {}) if named and named[-1].status != "done" else {}
-    return float(engine["since"]) if engine.get("cache") == "refresh" else now
-
-
 def _score(row: ScoreRow, score: Mapping[str, Any], record: str) -> Score:
     return Score(
         row.metric, record, row.value, row.status, row.asked, row.unjudged, row.low, row.high,  # type: ignore[arg-type]
@@ -165,7 +158,11 @@ def settled(plan: Plan, store: Store, options: RunOptions) -> tuple[Plan, Earlie
         notes.append(f"asked once, not {engine.repeat} times: {why}")
         engine = replace(engine, repeat=1)
     if engine.cache == "refresh":
-        engine = replace(engine, since=refresh_since(store, name, time.time()))
+        # Replies count as fresh from now on, or since the start of an unfinished refresh of this name.
+        before = next((row for row in reversed(store.runs()) if row.name == name), None)
+        begun = before.spec.get("engine", {}) if before is not None and before.status != "done" else {}
+        since = float(begun["since"]) if begun.get("cache") == "refresh" else time.time()
+        engine = replace(engine, since=since)
     plan = replace(plan, spec=replace(spec, engine=engine))
     earlier = earlier_run(store, plan, name, options.only_failed)
     if earlier is not None:

@@ -353,7 +353,14 @@ def tuner(
         check_named(step, prompt)
     candidates, others, brought = _candidates(judges, step, options)
     check_texts(rows, str(labels), others)
-    records, name, skipped = _labelled_records(source, options, {row.record for row in rows})
+    wanted, records, skipped = {row.record for row in rows}, list[Record](), 0
+    with open_source(source, resolve(replace(options, judge=None)), check_overrides) as every:
+        name = every.name
+        for record in every:
+            if isinstance(record, Record) and record.id in wanted:
+                records.append(record)
+            else:
+                skipped += 1
     if not records:
         raise InputError(
             f"{name}: it contains none of the labelled records; the labels are for records like '{rows[0].record}'"
@@ -401,18 +408,6 @@ def _written(step: Step) -> str:
     if step.cascade:
         return ">".join(step.judges)
     return step.judges[0] if len(step.judges) == 1 else f"[{','.join(step.judges)}]"
-
-
-def _labelled_records(source: Any, options: RunOptions, wanted: set[str]) -> tuple[list[Record], str, int]:
-    """Return the labelled records of a source, its name, and the number of other records."""
-    found, skipped = [], 0
-    with open_source(source, resolve(replace(options, judge=None)), check_overrides) as records:
-        for record in records:
-            if isinstance(record, Record) and record.id in wanted:
-                found.append(record)
-            else:
-                skipped += 1
-        return found, records.name, skipped
 
 
 def _prompt(text: str, task: Task) -> str:

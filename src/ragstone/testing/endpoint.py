@@ -323,13 +323,15 @@ class Endpoint:
         if now.obey_max_tokens and limit and content and len(content) > limit * BYTES_PER_TOKEN:
             content = content[: limit * BYTES_PER_TOKEN]
             scripted = replace(scripted, finish="length")
-        choices = [] if fault == "rate_empty_choices" else [_choice(content, scripted)]
+        thought = {"reasoning_content": scripted.reasoning} if scripted.reasoning else {}
+        message = {"role": "assistant", "content": content, **thought}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": scripted.finish}
         completion: dict[str, Any] = {
             "id": f"chatcmpl-{who.hex()[:12]}-{attempt}",
             "object": "chat.completion",
             "created": CREATED,
             "model": model,
-            "choices": choices,
+            "choices": [] if fault == "rate_empty_choices" else [choice],
             **({"service_tier": request["service_tier"]} if "service_tier" in request else {}),
         }
         if scripted.usage is not None:
@@ -393,13 +395,6 @@ def _prefix(request: dict[str, Any]) -> tuple[bytes, bytes]:
     texts = "".join(str(turn.get("content")) for turn in request["messages"]).encode(errors="replace")
     schema = request.get("response_format")
     return _dumps(schema) if schema else b"", texts[: request.get("cache_to")]
-
-
-def _choice(content: str | None, scripted: Scripted) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": content}
-    if scripted.reasoning:
-        message["reasoning_content"] = scripted.reasoning
-    return {"index": 0, "message": message, "logprobs": None, "finish_reason": scripted.finish}
 
 
 def _spelled_out(scripted: Scripted) -> Outcome:
