@@ -12,8 +12,8 @@ The tree::
     │   ├── BackendError      no answer came; ``retryable`` says whether one may later
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a trace server cannot be reached, or refuses a request
-        ├── WorkerError           a worker process of a run kept ending unexpectedly
-        ├── BatchPending          a batch is in progress; the command line exits with 5
+    ├── WorkerError           a worker process of a run kept ending unexpectedly
+    ├── BatchPending          a batch is in progress; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
 

@@ -14,7 +14,6 @@ from ragstone.api.comparing import compare as compare
 from ragstone.api.comparing import opened as opened
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
-from ragstone.api.example_runs import demo as demo
 from ragstone.api.judge_check import Checked as Checked
 from ragstone.api.judge_check import check_judge as check_judge
 from ragstone.api.judge_check import known_judges as known_judges
