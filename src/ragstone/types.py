@@ -170,11 +170,17 @@ class Scale(Struct, frozen=True):
 
     def value(self, label: str) -> float:
         """Return the value of a label; raise KeyError if the scale does not have it."""
-        return dict(zip(self.labels, self.values, strict=True))[label]
+        try:
+            return self.values[self.labels.index(label)]
+        except ValueError:
+            raise KeyError(label) from None
 
     def raw(self, label: str) -> int:
         """Return the raw number of a label; raise KeyError if the scale does not have it."""
-        return dict(zip(self.labels, self.raws, strict=True))[label]
+        try:
+            return self.raws[self.labels.index(label)]
+        except ValueError:
+            raise KeyError(label) from None
 
     def nearest(self, value: float) -> str:
         """Return the label with the closest value; of two equally close ones, the worse."""
