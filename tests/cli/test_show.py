@@ -336,7 +336,11 @@ def test_validate_exits_as_run_does() -> None:
 def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
     """From a question with contexts if no record has its own; else the others have no value, since a suite asks."""
     alone = {"question": "What?", "response": "Steel."}
-    rows = [alone, *[{**alone, "contexts": ["It is steel."]}] * 2, {"response": "Steel.", "nuggets": ["steel"]}]
+    rows: list[dict[str, Any]] = [
+        alone,
+        *[{**alone, "contexts": ["It is steel."]}] * 2,
+        {"response": "Steel.", "nuggets": ["steel"]},
+    ]
     for given, able in ((rows[:3], 2), (rows, 1)):
         write("a.jsonl", *given)
         assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == able

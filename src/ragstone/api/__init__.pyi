@@ -1,5 +1,4 @@
 from ragstone.api.agreeing import agree as agree
-from ragstone.api.agreeing import label as label
 from ragstone.api.batching import cancel_batches as cancel_batches
 from ragstone.api.batching import export_batches as export_batches
 from ragstone.api.batching import import_batches as import_batches
@@ -14,9 +13,11 @@ from ragstone.api.comparing import compare as compare
 from ragstone.api.comparing import opened as opened
 from ragstone.api.estimating import estimate as estimate
 from ragstone.api.estimating import forecast as forecast
+from ragstone.api.example_runs import demo as demo
 from ragstone.api.judge_check import Checked as Checked
 from ragstone.api.judge_check import check_judge as check_judge
 from ragstone.api.judge_check import known_judges as known_judges
+from ragstone.api.labelling import label as label
 from ragstone.api.nuggets import Created as Created
 from ragstone.api.nuggets import Scored as Scored
 from ragstone.api.nuggets import assign_nuggets as assign_nuggets
@@ -27,7 +28,6 @@ from ragstone.api.nuggets import score_nuggets as score_nuggets
 from ragstone.api.pages import serving as serving
 from ragstone.api.pages import write_report as write_report
 from ragstone.api.running import aevaluate as aevaluate
-from ragstone.api.running import demo as demo
 from ragstone.api.running import evaluate as evaluate
 from ragstone.api.running import merge as merge
 from ragstone.api.running import run as run

@@ -14,7 +14,7 @@ from ragstone.analysis.labelling import sample
 from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.run_files import REPORT
-from ragstone.api.agreeing import agree_command, holder
+from ragstone.api.labelling import agree_command, holder
 from ragstone.errors import ConfigError, InputError
 from ragstone.labels import LabelRow, read_labels, row_from_json, text_hash
 from ragstone.output.target import OTHER_FOLDER, whole, write_parts

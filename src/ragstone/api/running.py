@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +38,6 @@ from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
 from ragstone.records import Survey, has, survey
 from ragstone.records.object_stores import is_address
-from ragstone.segment import sentences
 from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
@@ -49,9 +47,6 @@ if TYPE_CHECKING:
 
 QUICKLY: Final = 200
 """Runs of at most this many records estimate their cost by default, if they cost anything: about a second."""
-DEMO: Final = ("demo", "demo-copied")
-COPIED: Final = 2
-"""The number of sentences that the second system copies from the first passage."""
 
 
 @takes(RunOptions)
@@ -137,29 +132,6 @@ def validate(source: Any, options: RunOptions) -> tuple[Survey, dict[str, int]]:
         found = survey(records)
     # A metric that a suite selects for the records with all wanted fields leaves the others without a value.
     return found, {name: usual[name] or able[name] for name in asking}
-
-
-def demo(store: Path | str | None = None) -> tuple[Run, Run]:
-    """Evaluate the example traces, and the same questions answered by copying; nothing is sent.
-
-    The second system's responses are the first two sentences of the first passage. Raises StoreError if the store
-    cannot be used.
-    """
-    rows = _traces()
-    begun = (sentences(row["contexts"][0])[:COPIED][-1].end for row in rows)
-    copied = [{**row, "response": row["contexts"][0][:end]} for row, end in zip(rows, begun, strict=True)]
-    first, second = (
-        evaluate(source, judge="embedded", name=name, store=store)
-        for source, name in zip((rows, copied), DEMO, strict=True)
-    )
-    return first, second
-
-
-def _traces() -> list[dict[str, Any]]:
-    """Return the example traces, from the package or from the source checkout."""
-    found = resources.files("ragstone").joinpath("traces.jsonl")
-    lines = found if found.is_file() else Path(__file__).parents[3] / "examples" / "traces.jsonl"
-    return [orjson.loads(line) for line in lines.read_bytes().splitlines()]
 
 
 # ---- the run

@@ -1,4 +1,4 @@
-"""``ragstone cache`` and ``batch``: count and delete stored calls; list, cancel, export and import batches."""
+"""``ragstone cache``: count stored calls, and delete them after confirmation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import AsJson, Configuration, StorePath, arg, command, flag, group, opt
+from ragstone.cli.options import AsJson, Configuration, StorePath, command, flag, group, opt
 from ragstone.cli.output import answer
 from ragstone.errors import ConfigError
 
@@ -100,70 +100,3 @@ def _confirmed(what: str) -> bool:
     if not sys.stdin.isatty():
         raise ConfigError(f"cannot ask for confirmation without a terminal; to delete {what}, add --yes")
     return typer.confirm(f"Delete {what}?", default=False, err=True)
-
-
-# ---- batches
-
-batch = group(
-    "List, cancel, export and import batches.",
-    "ragstone run traces.jsonl -j openai:gpt-5-mini --batch",
-    "ragstone batch list",
-    "ragstone batch export calls.jsonl",
-    "ragstone batch import results.jsonl",
-)
-
-
-@command(batch, "ragstone batch list", name="list")
-def list_batches(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """List the batches of unfinished runs in the store."""
-    from ragstone.render.terminal.lists import batch_table
-
-    told = [
-        {name: getattr(row, name) for name in ("id", "run", "judge", "tag", "remote", "status", "made", "calls")}
-        for row in api.list_batches(store)
-    ]
-    answer(told, lambda _: batch_table(told), as_json=as_json)
-
-
-@command(batch, "ragstone batch cancel")
-def cancel(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Cancel all unfinished batches.
-
-    The next run --batch collects the calls that had already finished.
-    """
-    _say(api.cancel_batches(store), "batch", "cancelled", as_json=as_json)
-
-
-@command(batch, "ragstone batch export calls.jsonl")
-def export(
-    file: Path = arg("FILE", "Output file: one JSON request per line."),
-    *,
-    store: StorePath = None,
-    as_json: AsJson = False,
-) -> None:
-    """Export pending calls, for a provider without a batch API."""
-    _say(api.export_batches(file, store), "call", f"written to {file}", as_json=as_json)
-
-
-@command(batch, "ragstone batch import results.jsonl", name="import")
-def import_results(
-    file: Path = arg("FILE", "Results file: one JSON result per line."),
-    *,
-    store: StorePath = None,
-    as_json: AsJson = False,
-) -> None:
-    """Import the results of exported calls.
-
-    The next run --batch collects them.
-    """
-    _say(api.import_batches(file, store), "result", f"read from {file}", as_json=as_json)
-
-
-def _say(count: int, unit: str, done: str, *, as_json: bool) -> None:
-    from rich.text import Text
-
-    from ragstone.render.terminal.screen import page
-    from ragstone.render.text import flat, plural
-
-    told = f"{plural(count, unit, 'batches' if unit == 'batch' else '')} {flat(done)}"
-    answer({"count": count}, lambda _: page(Text(told)), as_json=as_json)

@@ -71,7 +71,7 @@ def label_page(
     The page is one HTML file and needs no network. It shows the texts and the meaning of each label, but no verdicts.
     Whole records are drawn at random, so agreement and corrected means are valid for the run.
     """
-    from ragstone.api.agreeing import agree_command, exported
+    from ragstone.api.labelling import agree_command, exported
     from ragstone.render.terminal.lists import label_page_written
 
     target = html_file(out, "label.html") or Path("label.html")
@@ -114,7 +114,7 @@ def label_import(
     Writes one label per line. Skips cancelled annotations, unsubmitted responses and units without a label. FILE and
     RUN may be in either order. To compare a run with labels, use ragstone agree.
     """
-    from ragstone.api.agreeing import labels_for
+    from ragstone.api.labelling import labels_for
     from ragstone.metrics import catalogue
     from ragstone.records.label_imports import import_labels
 
