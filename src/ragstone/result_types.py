@@ -282,7 +282,7 @@ class MetricDict(TypedDict):
     median: float | None
     scored: int
     total: int
-    below_one: NotRequired[int]
+    below_one: int
     low: float | None
     high: float | None
     statuses: dict[str, int]

@@ -142,12 +142,16 @@ class Cascades:
         }
 
 
-def silent(told: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return, by step, the id of a last judge that answered none of the units passed on to it.
+def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a warning for each step whose last judge answered none of the units passed to it.
 
     Means then cover only units of which earlier judges were confident, which is not a fair sample.
     """
-    return {step: last for step, (last, answered, _) in _left(told).items() if not answered}
+    return [
+        f"{last.partition('@')[0]} judged none of the {step} units passed to it; the mean covers only the easy units"
+        for step, (last, answered, _) in _left(told).items()
+        if not answered
+    ]
 
 
 def partial(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, int]]:
@@ -169,15 +173,6 @@ def _left(told: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int, in
         for step, found in told.items()
         if found["unjudged"]
     }
-
-
-def warnings(told: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return a warning for each step whose last judge answered nothing."""
-    return [
-        f"{step}: {last.partition('@')[0]} judged none of the {told[step]['unjudged']:,} units passed on to it; "
-        "the mean covers only the easy units"
-        for step, last in silent(told).items()
-    ]
 
 
 def _scaled(totals: _Totals, calls: _Calls, prices: PriceBook, judge: Judge) -> float | None:

@@ -178,15 +178,15 @@ def check_run(
     if drops and baseline is not None and baseline.place == run.place:
         raise ConfigError(f"{called(run)} is its own baseline; specify an earlier run with --baseline")
     baseline = baseline if drops else None
-    against, apart = None, ""
+    comparison, apart = None, ""
     if baseline is not None:
         try:
-            against = _Against(baseline, _compared(baseline, run, drops, records))
+            comparison = _compared(baseline, run, drops, records)
         except NoSharedRecordError as error:  # only the drops cannot be decided
             apart = str(error)
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
     agreement = _about(run.agreement, {threshold.metric for threshold in wanted})
-    checked = _Checked(run, records, against, covered, agreement, apart)
+    checked = _Checked(run, records, baseline, comparison, covered, agreement, apart)
     return CheckResult(
         run.id,
         run.name,
@@ -224,13 +224,6 @@ def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapp
     return found
 
 
-class _Against(NamedTuple):
-    """The baseline run, compared with the checked run."""
-
-    run: AnyRun
-    comparison: Comparison
-
-
 def _unjudged(scores: Collection[ScoreNumbers]) -> Iterator[str]:
     """Yield a note on what the mean could be if some units of scored records have no verdict."""
     if any(one.low != one.high for one in scores):
@@ -242,12 +235,13 @@ def _unjudged(scores: Collection[ScoreNumbers]) -> Iterator[str]:
 class _Checked(NamedTuple):
     """A run with all data needed to decide its thresholds; ``covered`` metrics have a minimum coverage.
 
-    ``apart`` says why the run has no record in common with its baseline.
+    ``comparison`` is with the ``baseline``; ``apart`` says why the run has no record in common with it.
     """
 
     run: AnyRun
     records: Mapping[str, RecordScores]
-    against: _Against | None
+    baseline: AnyRun | None
+    comparison: Comparison | None
     covered: Collection[str]
     agreement: AgreementDict | None
     apart: str
@@ -256,8 +250,8 @@ class _Checked(NamedTuple):
         """Decide one threshold."""
         total = len(self.records)
         ends = {called(self.run): self.run.status}
-        if self.against:
-            ends["the baseline"] = self.against.comparison.first.status
+        if self.comparison:
+            ends["the baseline"] = self.comparison.first.status
         for name, status in ends.items():
             if status != "done":
                 return _error(threshold, f"{name} did not finish ({status}), so nothing can be decided")
@@ -354,8 +348,8 @@ class _Checked(NamedTuple):
 
         If only the difference itself is beyond it, that could be chance, so the decision is undecided.
         """
-        assert self.against is not None
-        one = self.against.comparison[threshold.metric]
+        assert self.comparison is not None
+        one = self.comparison[threshold.metric]
         pairs = one.paired
         if pairs is None:
             return _error(threshold, f"no record has a value in both {called(self.run)} and the baseline")
@@ -428,8 +422,8 @@ class _Checked(NamedTuple):
             met, could = _met(threshold, end), told_apart(end, threshold.limit, decision.count)[0]
             could = f"the {part} could be {could}"
         else:
-            assert self.against is not None
-            read = {record: scores for record, scores in scores_of(self.against.run).items() if scores.by_metric}
+            assert self.baseline is not None
+            read = {record: scores for record, scores in scores_of(self.baseline).items() if scores.by_metric}
             before = bounds_of(read, threshold.metric, best=True)
             both = [record for record in ends if record in before]
             doubted = {record for record in both if record in doubted or before[record][0] != before[record][1]}
@@ -452,15 +446,14 @@ class _Checked(NamedTuple):
 
     def _unpaired(self, decision: Decision) -> Decision:
         """Add a note on unpaired records; a pass becomes undecided if both runs have some, as these may be the same."""
-        assert self.against is not None
-        comparison = self.against.comparison
-        before, after = len(comparison.only_first), len(comparison.only_second)
+        assert self.comparison is not None
+        before, after = len(self.comparison.only_first), len(self.comparison.only_second)
         if not before and not after:
             return decision
         parts = [(before, "only in the baseline"), (after, "only in this run")]
         told = " and ".join(f"{records_said(count)} {where}" for count, where in parts if count)
         note = f"not compared: {told}"
-        if not comparison.overlapping:
+        if not self.comparison.overlapping:
             return replace(decision, notes=(*decision.notes, note))
         note += f"; {SAME_IDS}"
         outcome: CheckOutcome = "undecided" if decision.outcome == "passed" else decision.outcome
@@ -474,7 +467,7 @@ class _Checked(NamedTuple):
             return Worst(record, value, before, (), str(result.get("set_aside", "")) if result else "")
         if value is None:
             return Worst(record, value, before, (), f"{score['status']}: {score['reason']}")
-        earlier = self.against.run.find(record) if self.against is not None and before is not None else None
+        earlier = self.baseline.find(record) if self.baseline is not None and before is not None else None
         units = wanting(result, threshold.metric, earlier)[:UNITS]
         return Worst(record, value, before, units, "" if units else reason_of(result, score))
 

@@ -33,7 +33,6 @@ LONGEST: Final = 24
 MOVED: Final = 5
 """Default number of records listed per metric."""
 NOT_SHOWN: Final = "no significant difference"
-NO_TEST: Final = "no test possible"
 SAME_IDS: Final = (
     "give each record the same id in both runs, e.g. with --field id=question "
     "(without an id, a changed response gets a new one)"
@@ -82,6 +81,11 @@ class Compared(Struct, frozen=True):
     signatures: tuple[SignaturePart, ...] = ()
     moved: tuple[Moved, ...] = ()
     unmatched: int = 0
+
+    @property
+    def pairs(self) -> int:
+        """The number of records or nuggets with a value in both runs."""
+        return self.paired.pairs if self.paired else 0
 
     @property
     def tested(self) -> bool:
@@ -266,7 +270,7 @@ def said(found: Compared, label: str) -> str:
             return found.why
         if found.tested:
             return f"{NOT_SHOWN} ({found.why})"
-        return f"{NO_TEST}: {found.why.removesuffix(' for a test')}"
+        return f"no test possible: {found.why.removesuffix(' for a test')}"
     if found.finding in ("higher", "lower"):
         return f"{points_apart(pairs.difference, label)}{found.aside}"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")

@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from ragstone import api
-from ragstone.analysis.cascades import silent
+from ragstone.analysis.cascades import warnings
 from ragstone.analysis.run import Run
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen, undisturbed
 from ragstone.cli.options import again
@@ -20,7 +20,7 @@ from ragstone.cli.progress import RunDisplay
 from ragstone.config import resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
-from ragstone.render.facts import RunFacts, answered_now, lead
+from ragstone.render.facts import RunFacts, lead
 from ragstone.render.terminal.outcome import Place, bill_rows, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
 from ragstone.render.text import flat
@@ -136,11 +136,11 @@ def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
     if unseen := bill.get("unseen"):
         say_unseen(unseen, instead)
         raise typer.Exit(UNJUDGED)
-    unanswered = bill["failed"] and not answered_now(bill) and not bill["replayed"]  # scored without the judge
+    unanswered = bill["failed"] and not bill["answered"] and not bill["replayed"]  # scored without the judge
     if not lead(summary):
         causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts(finished).missing)
         say("error", f"nothing was evaluated: {'; '.join([*causes][:3]) or 'there are no records'}")
-    if not lead(summary) or unanswered or silent(summary.get("cascade", {})):
+    if not lead(summary) or unanswered or warnings(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)
 
 

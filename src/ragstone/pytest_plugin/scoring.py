@@ -29,7 +29,7 @@ from ragstone.metrics import asked_for, best_at_zero, called_here, column_of, kn
 from ragstone.pytest_plugin.summary import note_of
 from ragstone.records import ALIASES
 from ragstone.render.facts import handle, shortfall
-from ragstone.render.text import flat, shorten
+from ragstone.render.text import shorten
 from ragstone.render.wording import ORDER, kind_of, place, why, word
 
 __tracebackhide__ = methodcaller("errisinstance", (AssertionError, RagstoneError))
@@ -272,7 +272,7 @@ def explain(result: Result, found: Sequence[ThresholdResult], options: Sequence[
 
 def _head(one: ThresholdResult, result: Result) -> str:
     score, name = one.score, one.score["metric"]
-    because = _short(score["reason"])
+    because = shorten(score["reason"], LONG, "...")
     if score["status"] == "judge_failed":
         return f"{name} could not be judged: {because}"
     if score["value"] is None:
@@ -293,17 +293,13 @@ def _named(result: Result, score: Mapping[str, Any]) -> Iterator[str]:
     shown = (v for v in score["verdicts"] if kind_of(v) == "unjudged" or lowers(score["metric"], v))
     verdicts = sorted(shown, key=lambda verdict: ORDER.index(kind_of(verdict)))
     for verdict in verdicts[:MOST]:
-        yield f"  {word(score['metric'], verdict)}: {_short(unit_text(result, units[verdict['unit']]))}"
-        if told := _short(why(verdict)):
+        yield f"  {word(score['metric'], verdict)}: {shorten(unit_text(result, units[verdict['unit']]), LONG, '...')}"
+        if told := shorten(why(verdict), LONG, "..."):
             yield f"    why: {told}"
         for quote in verdict["evidence"][:QUOTES]:
-            yield f'    {place(result, score["metric"], quote)}: "{_short(quote["text"])}"'
+            yield f'    {place(result, score["metric"], quote)}: "{shorten(quote["text"], LONG, "...")}"'
     if len(verdicts) > MOST:
         yield f"  and {len(verdicts) - MOST} more"
-
-
-def _short(text: str) -> str:
-    return shorten(flat(text), LONG, "...")
 
 
 def _apart(*values: float) -> tuple[str, ...]:

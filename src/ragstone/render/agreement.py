@@ -139,9 +139,7 @@ def wholes_said(one: MetricAgreement) -> str:
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
     """Return ``.71 (95% CI .58-.82)`` with an en dash, or a hyphen if kappa is undefined."""
-    if kappa is None:
-        return "-"
-    return coefficient(kappa) + (f" (95% CI {ends})" if (ends := ends_said(interval)) else "")
+    return coefficient(kappa) + (f" (95% CI {ends})" if kappa is not None and (ends := ends_said(interval)) else "")
 
 
 def ends_said(interval: Sequence[float] | None) -> str:
@@ -181,6 +179,16 @@ def _how(one: CorrectedDict) -> str:
         "labels": "mean of the labelled records alone",
     }
     return f"{how[one['method']]}; {number(one['labelled'])} of {plural(one['records'], 'record')} labelled"
+
+
+def pairs_said(found: Agreement) -> list[str]:
+    """Return a line with the kappa of each two annotators."""
+    units = {one.metric: one.unit for one in found.metrics}
+    return [
+        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {coefficient(pair.kappa)} on "
+        f"{plural(pair.units, units[pair.metric])} ({pair.metric})"
+        for pair in found.pairs
+    ]
 
 
 def limits_said(found: Agreement) -> Iterator[str]:
@@ -280,9 +288,7 @@ def _ranked(one: RankingAgreement, scores: str) -> str:
 
 
 def _correlation(one: Correlation | None) -> str:
-    if one is None or one.value is None:
-        return "-"
-    return coefficient(one.value) + (f" ({ends})" if (ends := ends_said(one.interval)) else "")
+    return coefficient(one.value if one else None) + (f" ({ends})" if one and (ends := ends_said(one.interval)) else "")
 
 
 def _repeats(one: MetricAgreement) -> FiguresTable:

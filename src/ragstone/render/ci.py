@@ -167,9 +167,8 @@ def compared(found: Comparison) -> bytes:
         f"| metric | {before} | {after} | points | 95% CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for one in found.metrics:
-        pairs = one.paired.pairs if one.paired else 0
         cells = [
-            _plain(one.metric), percent(one.first.mean, pairs), percent(one.second.mean, pairs),
+            _plain(one.metric), percent(one.first.mean, one.pairs), percent(one.second.mean, one.pairs),
             signed(100 * one.paired.difference) if one.paired else "-",
             interval_said(one), p_said(one.adjusted), ways_said(one),
         ]  # fmt: skip

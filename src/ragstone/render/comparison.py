@@ -194,8 +194,7 @@ def _unjudged(half: MetricSide) -> str:
 def _range(half: MetricSide, one: Compared) -> str:
     if half.low is None or half.high is None:
         return ""
-    pairs = one.paired.pairs if one.paired else 0
-    return f" (the mean could be {between(half.low, half.high, pairs)}%)"
+    return f" (the mean could be {between(half.low, half.high, one.pairs)}%)"
 
 
 def left_out(found: Comparison) -> list[str]:
@@ -223,8 +222,9 @@ def left_out(found: Comparison) -> list[str]:
 
 def _lacking(one: Compared, found: Comparison) -> str:
     """Return ``1 of 22 records has no score in run 1 (empty)``; empty if every record has one."""
-    pairs = one.paired.pairs if one.paired else 0
-    if one.first.statuses == one.second.statuses and one.first.scored == pairs < found.shared:  # of the same records
+    if (
+        one.first.statuses == one.second.statuses and one.first.scored == one.pairs < found.shared
+    ):  # of the same records
         return _have_no(found.shared, one.first, "either run")
     halves = ((found.first.label, one.first), (found.second.label, one.second))
     return "; ".join(_have_no(half.records, half, run) for run, half in halves if half.records > half.scored)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ragstone.analysis.verdicts import wanting, with_verdicts
 from ragstone.metrics import of_score
 from ragstone.render.facts import shortfall
-from ragstone.render.text import NBSP, flat, plural, shorten
+from ragstone.render.text import NBSP, plural, shorten
 from ragstone.render.wording import in_words, kind_of, labels_of, title_of
 
 MOST: Final = 5
@@ -37,9 +37,9 @@ def explanation(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
     tally = shortfall(result, whole) if lowering else ""
     units = []
     for unit in lowering[:MOST]:
-        reason = _short(in_words(result, unit.reason))
-        units.append(f'"{_short(unit.text)}"' + (f" ({reason})" if reason else "") if tally else reason)
-    said = "; ".join(filter(None, units)) or _short(score["reason"])
+        reason = shorten(in_words(result, unit.reason), LONG)
+        units.append(f'"{shorten(unit.text, LONG)}"' + (f" ({reason})" if reason else "") if tally else reason)
+    said = "; ".join(filter(None, units)) or shorten(score["reason"], LONG)
     said = said or _all(score["metric"], whole["verdicts"]) or title_of(score["metric"], score["signature"])
     unjudged = f"{score['unjudged']} of {score['asked']} unjudged" if score["unjudged"] else ""
     return "; ".join(filter(None, (": ".join(filter(None, (tally, said))), unjudged)))
@@ -51,7 +51,3 @@ def _all(metric: str, verdicts: Sequence[Mapping[str, Any]]) -> str:
     if not count or unit == "response":
         return ""
     return f"{'all ' if count > 1 else ''}{plural(count, unit)} {labels_of(metric, verdicts)['yes']}".replace(NBSP, " ")
-
-
-def _short(text: str) -> str:
-    return shorten(flat(text), LONG)

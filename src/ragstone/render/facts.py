@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ragstone import metrics
-from ragstone.analysis.cascades import partial, silent
+from ragstone.analysis.cascades import partial, warnings
 from ragstone.analysis.counts import absences
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts, worst_first
@@ -35,7 +35,6 @@ from ragstone.render.wording import (
 from ragstone.stats.points import points
 
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
-_JUDGES: Final[Mapping[str, str]] = {"embedded": "the embedded judge"}  # local judges with unclear ids
 ALL: Final = "all metrics"
 LEAST_RATE: Final = 0.0001  # the lowest rate printed as a number
 
@@ -97,13 +96,15 @@ class Cause(Struct, frozen=True):
     counted: bool
 
     @property
+    def what(self) -> str:
+        """What the records have instead of a score by the judge; empty if scores are partial."""
+        return "" if self.status == "partial" else "value set by on_empty" if self.counted else "no score"
+
+    @property
     def lacking(self) -> str:
         """Return ``no score for grounding, trace``, or only the metric names if scores are partial."""
         names = ", ".join(self.metrics)
-        if self.status == "partial":
-            return names
-        what = "value set by on_empty" if self.counted else "no score"
-        return what if names == ALL else f"{what} for {names}"
+        return f"{self.what} for {names}" if self.what and names != ALL else self.what or names
 
 
 class Low(Struct, frozen=True):
@@ -129,11 +130,8 @@ class RunFacts:
         self.lead = leading = lead(self.summary)
         self.ranked = _ranked_by(leading, self.summary)
         entry = self.summary["metrics"].get(leading)
-        lower = entry.get("below_one") if entry else 0
-        if lower is None:  # a summary written by an older version
-            lower = run.store.bins(run.id, 1, leading)[leading][0]
         cascades = self.summary.get("cascade", {})
-        self.headline = Headline(leading, entry, lower) if entry else None
+        self.headline = Headline(leading, entry, entry["below_one"]) if entry else None
         self.doubts = [*doubts(cascades, entry), *_uncounted(leading, self.summary)] if entry else []
         self.part = part_said(run.spec.get("extent", {}))
         self.judges = judges_of(run.spec)
@@ -280,18 +278,14 @@ def judged_by(spec: Mapping[str, Any]) -> list[str]:
 
 def _routes(spec: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the judges of the steps that a run uses; the default ones, without a step, only if a step has no other."""
-    steps, asked = spec["steps"], _asked(spec)
+    known, steps = metrics.catalogue(), spec["steps"]
+    chosen = [known.get(name) for name in spec.get("chosen", ())]
+    # Unknown if no metric was chosen, or if one is not installed.
+    asked = {task for metric in chosen if metric for task in metric.asks} if chosen and all(chosen) else None
     if asked == set():
         return []
     own = [(step, route) for step, route in steps.items() if asked is None or step in asked]
     return own if own and (asked is None or asked <= set(steps)) else [("", spec["default"]), *own]
-
-
-def _asked(spec: Mapping[str, Any]) -> set[str] | None:
-    """Return the judge steps that the metrics of a run use; None if no metric was chosen or one is not installed."""
-    known = metrics.catalogue()
-    chosen = [known.get(name) for name in spec.get("chosen", ())]
-    return {task for metric in chosen if metric for task in metric.asks} if chosen and all(chosen) else None
 
 
 def _route(route: Mapping[str, Any]) -> str:
@@ -318,32 +312,29 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
 # ---- cost
 
 
-def answered_now(bill: Mapping[str, Any]) -> int:
-    """Return the number of calls answered in the run; bills written by older versions count all of them as sent."""
-    return int(bill.get("answered", bill["sent"] + sum(bill.get("here", {}).values())))
-
-
 def calls_said(bill: Mapping[str, Any]) -> str:
     """Return ``12 sent, 3 replayed from the store``; calls answered by a local judge do not count as sent."""
-    here = [f"{number(count)} to {_JUDGES.get(who, flat(who))}" for who, count in bill.get("here", {}).items()]
+    judges = {
+        who: "the embedded judge" if who == "embedded" else flat(who) for who in bill["here"]
+    }  # its id is unclear
+    here = [f"{number(bill['here'][who])} to {name}" for who, name in judges.items()]
     alone = here and not bill["sent"]
     parts = here if alone else [f"{number(bill['sent'])} sent{' to an API' if here else ''}", *here]
-    unusable = bill.get("unusable", {})
-    if count := unusable.get("calls"):
+    unusable = bill["unusable"]
+    if count := unusable["calls"]:
         cost = f" ({dollars(unusable['dollars'])})" if unusable["dollars"] else ""
         parts.append(f"{number(count)} unusable{cost}")
     parts += [f"{number(bill['replayed'])} replayed from the store"] if bill["replayed"] else []
     parts += [f"{number(bill[what])} {what}" for what in ("retried", "failed") if bill[what]]
-    if bill.get("unseen"):  # bills written by older versions do not count these
-        parts.append(f"{number(bill['unseen'])} not in the store")
+    parts += [f"{number(bill['unseen'])} not in the store"] if bill["unseen"] else []
     return ", ".join(parts) + ("; no API calls" if alone else "")
 
 
 def cost_said(bill: Mapping[str, Any]) -> str:
     """Return ``$0.0012; 1.2k tokens in, 300 out``: the cost of the calls, or why there is none."""
-    paid, lost = bill["paid"], bill.get("lost", {}).get("attempts")
+    paid, lost = bill["paid"], bill["lost"]["attempts"]
     if not paid["calls"] and not lost:
-        if bill.get("unseen"):
+        if bill["unseen"]:
             return "free (offline)"
         if bill["sent"] or bill["failed"]:
             return "free (no call was answered)"
@@ -424,12 +415,8 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
     It is too little if the ``metric``'s possible range in the summary is visible at the printed precision.
     """
-    said = [
-        f"{called(last)} judged none of the {step} units passed to it; the mean covers only the easy units."
-        for step, last in silent(told).items()
-    ]
     left = partial(told) if possible_mean(metric) else {}
-    return said + [
+    return [f"{flat(line)}." for line in warnings(told)] + [
         f"{called(last)} left {number(lost)} of the {plural(whole, f'{step} unit')} passed to it unjudged; "
         "the mean favours the easy units."
         for step, (last, lost, whole) in left.items()

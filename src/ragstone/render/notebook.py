@@ -58,7 +58,7 @@ def run_page(run: Run) -> str:
     causes = [
         (
             _right(plural(one.count, "record")),
-            f"{one.status} ({_short(one.reason)})" if one.reason else one.status,
+            f"{one.status} ({shorten(one.reason, SHORT)})" if one.reason else one.status,
             _quiet(one.lacking),
         )
         for one in told.missing[:WORST]
@@ -105,7 +105,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
         (
             name,
             _right(percent(entry["mean"], entry["scored"])),
-            _right(_between(entry["interval"], entry["scored"])) if entry["interval"] else "",
+            _right(between(*entry["interval"], entry["scored"])) if entry["interval"] else "",
             _bar(entry["mean"]),
             _right(f"{entry['scored']:,} of {entry['total']:,}"),
             _right(ends) if (ends := possible_mean(entry)) else "",
@@ -185,11 +185,15 @@ def _wanting(result: Result) -> Markup:
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
     """Return the verdict of each score on a text, and the text with its distinct reasons and first quotes."""
-    whys = dict.fromkeys(_short(in_words(result, why(verdict))) for _, _, verdict in entries)
+    whys = dict.fromkeys(shorten(in_words(result, why(verdict)), SHORT) for _, _, verdict in entries)
     quotes = dict.fromkeys(
         _quote(result, metric, quote) for _, metric, verdict in entries for quote in verdict["evidence"]
     )
-    body = [Markup('<div dir="auto">{}</div>').format(_short(entries[0][0])), *map(_quiet, whys), *[*quotes][:QUOTES]]
+    body = [
+        Markup('<div dir="auto">{}</div>').format(shorten(entries[0][0], SHORT)),
+        *map(_quiet, whys),
+        *[*quotes][:QUOTES],
+    ]
     return Markup("").join(_sign(metric, verdict) for _, metric, verdict in entries), Markup("").join(body)
 
 
@@ -201,7 +205,7 @@ def _sign(metric: str, verdict: Mapping[str, Any]) -> Markup:
 
 def _quote(result: Result, metric: str, quote: Mapping[str, Any]) -> Markup:
     return Markup('<div dir="auto">{} \u201c{}\u201d</div>').format(
-        _quiet(place(result, metric, quote), "span"), _short(quote["text"])
+        _quiet(place(result, metric, quote), "span"), shorten(quote["text"], SHORT)
     )
 
 
@@ -209,9 +213,9 @@ def _scores(result: Result) -> Markup:
     rows = []
     for score in result["scores"]:
         open_ = score["value"] is not None and score["low"] != score["high"]
-        could = f"could be {_between((score['low'], score['high']))}%" if open_ else ""
+        could = f"could be {between(score['low'], score['high'])}%" if open_ else ""
         status = "" if score["status"] == "scored" else score["status"]
-        told = "; ".join(part for part in (status, could, _short(score["reason"])) if part)
+        told = "; ".join(part for part in (status, could, shorten(score["reason"], SHORT)) if part)
         rows.append((score["metric"], _right(percent(score["value"])), _quiet(told)))
     return _table((), rows)
 
@@ -251,7 +255,7 @@ def _page(parts: Iterable[Markup]) -> str:
 
 
 def _title(name: str, facts: str) -> Markup:
-    return Markup('<div><b dir="auto">{}</b>&ensp;{}</div>').format(shorten(flat(name), 80), _quiet(facts, "span"))
+    return Markup('<div><b dir="auto">{}</b>&ensp;{}</div>').format(shorten(name, 80), _quiet(facts, "span"))
 
 
 def _section(title: str, *blocks: Markup | str) -> Markup:
@@ -273,10 +277,6 @@ def _right(text: str) -> Markup:
     return Markup('<div style="{}">{}</div>').format(style, text)
 
 
-def _between(ends: Sequence[float], count: int = 0) -> str:
-    return between(ends[0], ends[1], count)
-
-
 def _quiet(text: str, tag: str = "div") -> Markup:
     return Markup('<{} dir="auto" style="{}">{}</{}>').format(tag, _QUIET, text, tag) if text else Markup("")
 
@@ -291,7 +291,3 @@ def _rest(text: str) -> Markup:
     return (
         _quiet(f"\u2026 and {plural(len(text) - LONG, 'more character')}", "span") if len(text) > LONG else Markup("")
     )
-
-
-def _short(text: str) -> str:
-    return shorten(flat(text), SHORT)

@@ -41,7 +41,8 @@ def flat(text: object) -> str:
 
 
 def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
-    """Shorten a text to at most ``cells`` terminal cells, cut at a word or before a bracket near the limit."""
+    """Return a text on one line, at most ``cells`` terminal cells long, cut at a word or before a bracket near there."""
+    text = flat(text)
     if cell_len(text) <= cells:
         return text
     room = max(0, cells - cell_len(ellipsis))
@@ -105,8 +106,10 @@ def between(low: float, high: float, count: int = 0, dash: str = "\u2013") -> st
     return f"{points(low, count)}{dash}{points(high, count)}"
 
 
-def coefficient(value: float) -> str:
-    """Return ``.71``, ``-.10`` or ``1.00``: a value from -1 to 1 with two decimals, never rounded up to 1."""
+def coefficient(value: float | None) -> str:
+    """Return ``.71``, ``-.10`` or ``1.00``: from -1 to 1 with two decimals, never rounded up to 1; ``-`` for None."""
+    if value is None:
+        return "-"
     return f"{(min(round(value, 2), 0.99) if value < 1 else value) + 0.0:.2f}".replace("0.", ".", 1)
 
 

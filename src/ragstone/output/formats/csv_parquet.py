@@ -21,6 +21,8 @@ FORMULA: Final = ("=", "+", "-", "@", "|", "\t", "\r", "\n", "＝", "＋", "－"
 
 def harmless(cell: object) -> object:
     """Return a cell that spreadsheets treat as text: prefix formulas with an apostrophe; leave numbers unchanged."""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
@@ -34,17 +36,11 @@ def _write_csv(run: Run, rows: str, target: IO[bytes]) -> None:
         writer.writerow(columns)
         with contextlib.closing(source):
             for row in source:
-                writer.writerow([_cell(row[column]) for column in columns])
+                writer.writerow([harmless(row[column]) for column in columns])
         text.flush()
     finally:
         with contextlib.suppress(ValueError, OSError):
             text.detach()  # the caller closes the stream
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return harmless(value)
 
 
 def _write_parquet(run: Run, rows: str, target: IO[bytes]) -> None:

@@ -16,9 +16,9 @@ from ragstone.analysis.result import Result
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import with_verdicts
-from ragstone.render.agreement import agreement_of, figures_of, kappa_said, limits_said, wholes_said
+from ragstone.render.agreement import agreement_of, figures_of, kappa_said, limits_said, pairs_said, wholes_said
 from ragstone.render.html.document import page
-from ragstone.render.text import clean, coefficient, plural, shorten
+from ragstone.render.text import clean, plural, shorten
 from ragstone.render.wording import in_words, place
 
 LONGEST: Final = 4000
@@ -47,9 +47,7 @@ def agreement_page(found: Agreement, run: AnyRun) -> list[bytes]:
             if one.wholes is not None and one.wholes is not one.leading
         ],
         "annotators": [asdict(one) for one in found.annotators],
-        "pairs": [
-            {**asdict(one), "kappa_said": "-" if one.kappa is None else coefficient(one.kappa)} for one in found.pairs
-        ],
+        "pairs": pairs_said(found),
         "disagreements": [_disagreement(one, run) for one in found.disagreements],
         "refused": [
             {"said": one.said, "count": one.count, "first": [_label(row.as_json()) for row in one.first]}
@@ -71,9 +69,9 @@ def _disagreement(one: Disagreement, run: AnyRun) -> dict[str, Any]:
         "record": one.record,
         "question": _cut(result["question"] if result is not None else ""),
         "text": _cut(one.text),
-        "people": one.people,
+        "people": one.people.replace("_", " "),
         "votes": [one.votes.get(one.people, 0), sum(one.votes.values())],
-        "judge": one.judge,
+        "judge": one.judge.replace("_", " "),
         "lenient": one.gap > 0,
         "reason": _cut(in_words(result, one.reason) if result is not None else one.reason),
         "quotes": [*_quotes(one, result)][:QUOTES] if result is not None else [],

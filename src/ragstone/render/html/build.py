@@ -49,8 +49,9 @@ def report(run: Run, *, calls: bool = True, largest: int = LARGEST) -> list[byte
     signatures = run.spec.get("signatures", {})
     cases, texts, raw = (_Packed(name, room) for name in ("cases", "texts", "calls"))
     keys: dict[int, list[bytes]] = {}
-    for position, result in _each(run, kept.ranked()):
-        if not cases.add(position, case_of(result, signatures)):
+    for position in kept.ranked():
+        result = run.at(position)
+        if result is None or not cases.add(position, case_of(result, signatures)):
             break
         keys[position] = keys_of(result)
         texts.add(position, [position, text_of(result)])
@@ -107,12 +108,6 @@ class _Kept:
     def ranked(self) -> Iterator[int]:
         """Return the positions of the records, lowest value first; those without a value come last, in input order."""
         return (position for _, _, position in sorted(self._ranks))
-
-
-def _each(run: Run, positions: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for position in positions:
-        if (found := run.at(position)) is not None:
-            yield position, found
 
 
 class _Room(Struct):

@@ -176,8 +176,10 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
         changed.sort(key=_weight, reverse=True)
         same_response = ours["response"] == theirs["response"]
         marks = [
-            [] if same_response else [_mark(unit, *span) for unit in side for span in unit.spans] for side in sides
-        ]
+            [{"start": start, "end": end, "kind": unit.told["kind"], "word": unit.told["word"]}
+             for unit in side for start, end in unit.spans if not same_response]
+            for side in sides
+        ]  # fmt: skip
         return {
             "id": moved.record,
             "positions": [result["position"] for result in (ours, theirs)],
@@ -246,10 +248,6 @@ def _spans(unit: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[tuple[in
     if held or unit["level"] in ("response", "passage") or unit.get("start") is None:
         return held
     return [(unit["start"], unit["end"])]
-
-
-def _mark(unit: _Judged, start: int, end: int) -> dict[str, Any]:
-    return {"start": start, "end": end, "kind": unit.told["kind"], "word": unit.told["word"]}
 
 
 def _held_together(

@@ -31,14 +31,8 @@ SCRIPTS: Final[Mapping[str, Sequence[str]]] = {
 }  # fmt: skip
 """The scripts of each kind of page, in the order in which they are concatenated."""
 
-STYLES: Final[Mapping[str, Sequence[str]]] = {
-    "run": ("page",),
-    "compare": ("page", "compare"),
-    "label": ("page", "label"),
-    "agree": ("page",),
-    "runs": ("page",),
-}
-"""The styles of each kind of page; later ones take precedence."""
+OWN_STYLE: Final = ("compare", "label")
+"""The kinds of pages with styles of their own, which take precedence."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "run": "the same figures are in summary.json next to it, and in the terminal with: ragstone show",
@@ -48,10 +42,6 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "label": "to import labels from another tool: ragstone label import FILE",
 }
 """Shown if scripts are disabled: where else to find each page's content, followed by the run and its store."""
-
-LIVE: Final = "connect-src 'self'; "
-"""The additional policy of a served page: it may request data from its own server."""
-
 
 LEVEL: Final = 6
 """The compression level; 9 takes twice as long to save 1% of the size."""
@@ -84,9 +74,10 @@ def page(
     The script precedes the blocks, so that a large file is drawn while the rest is still loading.
     """
     script, style = _script(kind), _style(kind)
+    connect = "connect-src 'self'; " if live else ""  # a served page may request data from its own server
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        f"{LIVE if live else ''}base-uri 'none'; form-action 'none'"
+        f"{connect}base-uri 'none'; form-action 'none'"
     )
     before, after = _text("page.html").split("<!-- data -->\n")
     head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
@@ -125,7 +116,7 @@ def _script(kind: str) -> str:
 
 @cache
 def _style(kind: str) -> str:
-    return "\n".join(_text(f"{name}.css") for name in STYLES[kind])
+    return "\n".join(_text(f"{name}.css") for name in ("page", kind) if name == "page" or name in OWN_STYLE)
 
 
 @cache

@@ -154,7 +154,9 @@ class Live(ThreadingHTTPServer):
         if held is None or fresh:
             run = self._run(number)
             _renew(run)
-            if held is None or run.status == "unfinished" or _version(run) != _version(held.run):
+            # A run that has ended or got an agreement since is read again.
+            old = None if held is None else (held.run.status, held.run.agreement)
+            if held is None or run.status == "unfinished" or (run.status, run.agreement) != old:
                 held = self._runs[key] = ServedRun(run)
         elif self._store.run(key) is None:
             raise InputError(f"run {key} ({held.run.name}) has been deleted")
@@ -200,11 +202,6 @@ class Live(ThreadingHTTPServer):
     def _compared(self, first: str, second: str) -> Answer:
         one, other = self._run(first), self._run(second)
         return HTML, b"".join(comparison_page(compare(one, other, moved=20), one, other, root="../../../"))
-
-
-def _version(run: Run) -> tuple[str, object]:
-    """Return what differs if the run has ended or got an agreement since."""
-    return run.status, run.agreement
 
 
 def _renew(run: Run) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from ragstone import __version__
 from ragstone.render.agreement import agreement_of
-from ragstone.render.facts import Headline, Low, RunFacts, answered_now, cost_said
+from ragstone.render.facts import Headline, Low, RunFacts, cost_said
 from ragstone.render.html.rows import STATUSES, RowCounts, beginning
 from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, kind_of, measures, title_of, why
@@ -62,7 +62,10 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
         "measures": measures([*names, *summary.get("left_out", {})]),
         "facts": _facts(told, counted if whole else RowCounts()),
         "steps": (summary.get("bill") or {}).get("by_step", []),
-        "missing": [asdict(cause) | {"status": _UNREADABLE.get(cause.status, cause.status)} for cause in told.missing],
+        "missing": [
+            asdict(cause) | {"status": _UNREADABLE.get(cause.status, cause.status), "what": cause.what}
+            for cause in told.missing
+        ],
         "methods": summary.get("methods"),
         "left_out": summary.get("left_out", {}),
         "agreement": agreement_of(run.agreement, summary["metrics"]),
@@ -110,7 +113,7 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
         facts.append(_fact("Cost", cost, counted))
         if told.estimated:
             facts.append(_fact("Estimated", told.estimated))
-        replies = answered_now(bill) + bill["replayed"]
+        replies = bill["answered"] + bill["replayed"]
         if replies:
             share = percent(bill["replayed"] / replies, replies)
             facts.append(_fact("Cache", f"{share} of {plural(replies, 'reply', 'replies')}", "already in the store"))

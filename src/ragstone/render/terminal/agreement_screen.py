@@ -21,6 +21,7 @@ from ragstone.render.agreement import (
     figures_of,
     kappa_said,
     limits_said,
+    pairs_said,
     wholes_said,
 )
 from ragstone.render.facts import handle, show_command
@@ -69,11 +70,6 @@ def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     return f"{said}."
 
 
-def figure(value: float | None) -> str:
-    """Return a measure of agreement; a hyphen if undefined."""
-    return "-" if value is None else coefficient(value)
-
-
 # ---- the table
 
 
@@ -97,7 +93,7 @@ def _table(found: Agreement) -> RenderableType:
         items("units", [number(one.matrix.n) if one else "" for one, _ in of], 1),
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
-        items("kappa", [figure(one.kappa) if one else "" for one, _ in of]),
+        items("kappa", [coefficient(one.kappa) if one else "" for one, _ in of]),
         replace(items("kappa 95% CI", [ends_said(one.interval) if one else "" for one, _ in of], 2), short="kappa CI"),
         items("mean", raw, 5),
         items("corrected", corrected),
@@ -162,14 +158,16 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
 
 def _measures(items: LabelAgreement) -> str:
     matrix = items.matrix
-    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {figure(matrix.macro_f1)}"]
+    parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {coefficient(matrix.macro_f1)}"]
     if len(items.labels) > 2:
-        parts.append(f"kappa linear {figure(matrix.kappa('linear'))}, quadratic {figure(matrix.kappa('quadratic'))}")
-    parts.append(f"Krippendorff's alpha {figure(items.alphas.nominal)}")
+        parts.append(
+            f"kappa linear {coefficient(matrix.kappa('linear'))}, quadratic {coefficient(matrix.kappa('quadratic'))}"
+        )
+    parts.append(f"Krippendorff's alpha {coefficient(items.alphas.nominal)}")
     if items.auroc is not None:
-        parts.append(f"AUROC {figure(items.auroc)}")
+        parts.append(f"AUROC {coefficient(items.auroc)}")
     if items.calibration_error is not None:
-        parts.append(f"calibration error {figure(items.calibration_error)}")
+        parts.append(f"calibration error {coefficient(items.calibration_error)}")
     return ", ".join(parts)
 
 
@@ -200,14 +198,9 @@ def _annotators(found: Agreement) -> RenderableType | None:
         Column("cannot tell", [number(one.cannot_tell) for one in named], right=True, drop=1),
         *([Column("time", times, right=True, drop=2)] if any(times) else []),
     ]
-    units = {one.metric: one.unit for one in found.metrics}
-    lines = [
-        f"{flat(pair.first) or 'unnamed'} and {flat(pair.second) or 'unnamed'}: kappa {figure(pair.kappa)} on "
-        f"{plural(pair.units, units[pair.metric])} ({pair.metric})"
-        for pair in found.pairs
-    ]
+    lines = pairs_said(found)
     lines += [
-        f"Krippendorff's alpha among {flat(found.labelled_by)}: {figure(one.people_alphas.nominal)} ({one.metric})"
+        f"Krippendorff's alpha among {flat(found.labelled_by)}: {coefficient(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2
     ]  # fmt: skip
     return section("Annotators", indented(Group(

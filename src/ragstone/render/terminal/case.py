@@ -367,7 +367,7 @@ class _Drawing:
             return [self.map.sentences(context["id"], spans)]
         if self.map is None or self.map.silent or not text.strip():
             return [self._passage(text, spans)]
-        opening = self.grounds.aside(shorten(flat(text), self.look.width - 10, self.look.ellipsis))
+        opening = self.grounds.aside(shorten(text, self.look.width - 10, self.look.ellipsis))
         strip = self.map.strip(context["id"])
         return [*([strip] if strip else []), self._passage(text, spans) if spans else opening]
 

@@ -53,7 +53,7 @@ from ragstone.render.terminal.screen import (
     page,
     section,
 )
-from ragstone.render.terminal.tables import Column, Fitted, grid, record_lines, units_legend
+from ragstone.render.terminal.tables import Column, Fitted, by_kind, grid, legend, record_lines
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import or_contradicted, words_of
 from ragstone.stats.points import signed
@@ -118,11 +118,11 @@ def _table(found: Comparison) -> RenderableType:
     def column(title: str, cell: Callable[[Compared], str], drop: int = 0) -> Column:
         return Column(title, ["" if one is None else cell(one) for _, one in rows], right=True, drop=drop)
 
-    pairs = column("pairs", lambda one: number(_pairs(one)), 2)
+    pairs = column("pairs", lambda one: number(one.pairs), 2)
     columns = [
         Column("", [name for name, _ in rows]),
-        column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, _pairs(one))),
-        column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, _pairs(one))),
+        column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, one.pairs)),
+        column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, one.pairs)),
         column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
         column("95% CI", interval_said, 3),
         column("p", lambda one: p_said(one.adjusted), 4),
@@ -144,10 +144,6 @@ def _rows(found: Comparison) -> list[tuple[str, Compared | None]]:
             rows.append((head, None))
         rows.append((f"  {_SHORT.get(one.metric, one.metric.split('.', 1)[-1])}" if head else one.metric, one))
     return rows
-
-
-def _pairs(one: Compared) -> int:
-    return one.paired.pairs if one.paired else 0
 
 
 # ---- which records
@@ -189,7 +185,8 @@ def _signs(metric: str, result: Mapping[str, Any] | None, units: Sequence[Wantin
 
 
 def _records(title: str, drawn: RenderableType, signs: Sequence[tuple[str, str]], look: Look) -> RenderableType:
-    return section(title, indented(drawn), *([indented(units_legend(signs, look))] if signs else []))
+    told = ((look.mark(kind), words) for kind, words in by_kind(signs))
+    return section(title, indented(drawn), *([indented(legend(told))] if signs else []))
 
 
 def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Place) -> RenderableType | None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from ragstone.render.excerpt import pieces, squeezed
 from ragstone.render.facts import called
 from ragstone.render.terminal.screen import Look
-from ragstone.render.terminal.tables import by_kind
+from ragstone.render.terminal.tables import by_kind, legend
 from ragstone.render.text import clean, flat, middle, plural, shorten
 from ragstone.render.wording import where
 
@@ -73,7 +73,7 @@ class Grounds(Struct, frozen=True):
 
     def shown(self, text: str, lines: int = LONG) -> str:
         """Return a text without line breaks, shortened to ``lines`` terminal lines unless shown in full."""
-        return flat(text) if self.full else shorten(flat(text), lines * (self.look.width - 10), self.look.ellipsis)
+        return flat(text) if self.full else shorten(text, lines * (self.look.width - 10), self.look.ellipsis)
 
     def piece(self, text: str, kind: str = "") -> Text:
         """Return a text from the record in the colour of its verdict."""
@@ -83,9 +83,7 @@ class Grounds(Struct, frozen=True):
     def legend(self, signs: Iterable[tuple[str, str]], title: str = "Legend: ") -> Text:
         """Return a legend of the signs: each kind of verdict with its words, best first."""
         ranked = sorted(set(signs), key=lambda sign: (_BEST_FIRST.index(sign[0]), sign))
-        return Text(title, "quiet").append_text(
-            legend((self.look.mark(kind), words) for kind, words in by_kind(ranked))
-        )
+        return legend(((self.look.mark(kind), words) for kind, words in by_kind(ranked)), title)
 
     def quoted(self, where: str, words: str, before: str = "") -> Text:
         """Return a quote in quotation marks, preceded by its place."""
@@ -129,11 +127,3 @@ class Grounds(Struct, frozen=True):
             said = f"failed: {member['failure']}" if member.get("failure") else member["reason"]
             table.add_row(self.aside(name), Text(label), self.aside(self.shown(said)))
         return table
-
-
-def legend(signs: Iterable[tuple[Text, str]]) -> Text:
-    """Return signs with their meanings."""
-    drawn = Text(style="quiet", overflow="fold")
-    for sign, words in signs:
-        drawn.append("   " if drawn else "").append_text(sign).append(f" {words}")
-    return drawn

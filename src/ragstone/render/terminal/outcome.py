@@ -139,15 +139,11 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     ]
     room = min(25, look.width - used(shown) - 6) // 2 * 2 + 1
     if room >= 11:
-        shown.insert(3, Column("", [_whisker(entry, look, room) for entry in told], right=True))
+        shown.insert(
+            3, Column("", [look.whisker(entry["mean"], entry["interval"], room) for entry in told], right=True)
+        )
     drawn = table(shown, ["quiet" if entry["mean"] is None else "" for entry in told])
     return Group(drawn, *below) if below else drawn
-
-
-def _whisker(entry: Mapping[str, Any], look: Look, cells: int) -> Text:
-    if entry["mean"] is None:
-        return Text("")
-    return look.whisker(entry["mean"], tuple(entry["interval"]) if entry["interval"] else None, cells)
 
 
 # ---- missing scores, lowest records
@@ -242,7 +238,7 @@ def _retries_said(bill: Mapping[str, Any]) -> str:
     """Return ``HTTP 429 (13), HTTP 500 (11); average wait 0.6 s``: the causes of retries and the average wait."""
     causes = sorted(bill["retry_causes"].items(), key=lambda one: -one[1])
     said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
-    waited = bill.get("waited_seconds")  # bills written by older versions lack this
+    waited = bill["waited_seconds"]
     return f"{said}; average wait {duration(waited / bill['retried'])}" if waited else said
 
 

@@ -116,8 +116,10 @@ class Look(Struct, frozen=True):
         sign, plain, style = MARKS[kind]
         return Text(plain if self.ascii else sign, style=style)
 
-    def whisker(self, mean: float, interval: tuple[float, float] | None, cells: int) -> Text:
-        """Return a scale from 0 to 1 that shows the mean and its interval."""
+    def whisker(self, mean: float | None, interval: Sequence[float] | None, cells: int) -> Text:
+        """Return a scale from 0 to 1 that shows the mean and its interval; empty without a mean."""
+        if mean is None:
+            return Text("")
         at, low, high = (min(cells - 1, int(value * cells)) for value in (mean, *(interval or (mean, mean))))
         drawn = Text()
         for cell in range(cells):

@@ -17,9 +17,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ragstone.questions import Special
-from ragstone.render.terminal.evidence import Grounds, legend
+from ragstone.render.terminal.evidence import Grounds
 from ragstone.render.terminal.screen import DOT, Look, Prose, section
-from ragstone.render.terminal.tables import grid, marked
+from ragstone.render.terminal.tables import grid, legend, marked
 from ragstone.render.text import flat, number, plural, shorten
 from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
 
@@ -201,7 +201,7 @@ class SentenceMap:
         if self.detail.get("parts", 1) > 1:
             said.append(f"judged in {number(self.detail['parts'])} parts")
         if dropped := self.detail.get("dropped", ()):
-            names = ", ".join(shorten(flat(key), 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
+            names = ", ".join(shorten(key, 40, look.ellipsis) or "blank" for key in dropped[:NAMED])
             more = f" and {number(len(dropped) - NAMED)} more" if len(dropped) > NAMED else ""
             said.append(f"{plural(len(dropped), 'unknown sentence key')} dropped: {names}{more}")
         if silent := [words for key, words in _MARKS.items() if not self._known(key)]:
@@ -243,7 +243,7 @@ class SentenceMap:
         for place in places[:most]:
             where = self.names[place["key"]]
             # in full, the passage below shows the whole sentence
-            text = shorten(flat(self.text(place)), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
+            text = shorten(self.text(place), 2 * (look.width - 10) - len(where) - 1, look.ellipsis)
             rows.append((sign(state_of(place), look), self.grounds.quoted(where, text)))
         if len(places) > most:
             rows.append((Text(), self.grounds.aside(f"{number(len(places) - most)} more: add --full")))
@@ -273,10 +273,10 @@ class SentenceMap:
         """Explain the signs of the sentences or, in full, the two letters; None if there are none."""
         kinds = set(map(state_of, self.places))
         if self.grounds.full:
-            return _titled([(Text("R"), "relevant"), (Text("U"), "used")])
+            return legend([(Text("R"), "relevant"), (Text("U"), "used")])
         if kinds <= {"neither", "unknown"}:
             return None
-        return _titled((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
+        return legend((sign(kind, self.grounds.look), words) for kind, (*_, words) in SIGNS.items() if kind in kinds)
 
     def sentences(self, passage: str, evidence: Sequence[tuple[int, int]]) -> RenderableType:
         """Show a whole passage: each sentence with its number, key and marks; ``evidence`` spans are highlighted."""
@@ -303,10 +303,6 @@ class SentenceMap:
         if not said:
             return None
         return self.grounds.aside(f"{what.capitalize()}: {self.grounds.shown(in_words(self.result, said), 2)}")
-
-
-def _titled(signs: Iterable[tuple[Text, str]]) -> Text:
-    return Text("Legend: ", "quiet").append_text(legend(signs))
 
 
 def sign(kind: str, look: Look) -> Text:

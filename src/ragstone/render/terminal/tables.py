@@ -147,12 +147,11 @@ def by_kind(signs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(kind, " or ".join(words)) for kind, words in said.items()]
 
 
-def units_legend(signs: Iterable[tuple[str, str]], look: Look) -> Text:
-    """Return a legend of the signs of units; each is a kind with its words. Words of one sign stand together."""
-    drawn = Text("Legend:", style="quiet")
-    for kind, words in by_kind(signs):
-        drawn.append(" ").append_text(look.mark(kind)).append(f" {words} ")
-    drawn.rstrip()
+def legend(signs: Iterable[tuple[Text, str]], title: str = "Legend: ") -> Text:
+    """Return signs with their meanings."""
+    drawn = Text(style="quiet", overflow="fold")
+    for sign, words in signs:
+        drawn.append("   " if drawn else title).append_text(sign).append(f" {words}")
     return drawn
 
 
@@ -172,7 +171,7 @@ def unit_lines(sign: Text, text: str, reason: str, look: Look, room: int, *, ful
     """
 
     def lines(words: str, left: int, most: int) -> list[str]:
-        said = flat(words) if full else shorten(flat(words), most * left, look.ellipsis)
+        said = flat(words) if full else shorten(words, most * left, look.ellipsis)
         return paragraph(said, left * len(said) // max(1, cell_len(said)))  # some characters take two cells
 
     first, *rest = lines(text, room - sign.cell_len - 1, 1)

@@ -15,10 +15,9 @@ from ragstone.analysis.tuning import Combination, FittedThreshold, Tuning
 from ragstone.forecast.summary import Estimate
 from ragstone.metrics import find
 from ragstone.render.agreement import ends_said, kappa_said
-from ragstone.render.terminal.agreement_screen import figure
 from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section
 from ragstone.render.terminal.tables import Column, Fitted
-from ragstone.render.text import dollars, flat, number, percent, plural, shorten
+from ragstone.render.text import coefficient, dollars, flat, number, percent, plural, shorten
 
 SHOWN: Final = 12
 """Maximum number of combinations listed."""
@@ -94,8 +93,8 @@ def _table(found: Tuning) -> RenderableType:
     return Fitted([
         Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
-        *([column("tuning kappa", [figure(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
-        column("test kappa" if len(tried) > 1 else "kappa", [figure(one.kappa) for one in tried]),
+        *([column("tuning kappa", [coefficient(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
+        column("test kappa" if len(tried) > 1 else "kappa", [coefficient(one.kappa) for one in tried]),
         column("95% CI", [ends_said(one.interval) for one in tried]),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
         column("parsed", [percent(one.read) for one in tried], 3),
@@ -120,7 +119,7 @@ def _legend(found: Tuning) -> Iterator[str]:
 def _threshold(fit: FittedThreshold) -> RenderableType:
     held = f"on held-out records ({fit.folds} folds, {plural(fit.units, 'unit')})"
     if fit.after == fit.before:
-        said = f"{fit.before:g} is already the best threshold: kappa {figure(fit.kappa_before)}."
+        said = f"{fit.before:g} is already the best threshold: kappa {coefficient(fit.kappa_before)}."
     else:
         ends = [
             kappa_said(kappa, interval)

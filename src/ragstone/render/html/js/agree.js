@@ -71,11 +71,11 @@ function disagreementView(one) {
     el(
       'dl',
       el('dt', foreign(first.people)),
-      el('dd', el('b', foreign(labelWords(one.people))), votes),
+      el('dd', el('b', foreign(one.people)), votes),
       el('dt', 'judge'),
       el(
         'dd',
-        el('b.wrong', foreign(labelWords(one.judge))),
+        el('b.wrong', foreign(one.judge)),
         ` (${one.lenient ? 'more lenient' : 'stricter'})`,
         one.reason ? [': ', foreign(one.reason)] : null,
       ),
@@ -85,11 +85,6 @@ function disagreementView(one) {
       ]),
     ),
   );
-}
-
-/** @param {string} label */
-function labelWords(label) {
-  return label.replaceAll('_', ' ');
 }
 
 function annotatorsPart() {
@@ -104,15 +99,7 @@ function annotatorsPart() {
       timed ? el('td.number', one.minutes === null ? '' : one.minutes.toFixed(1)) : null,
     ),
   );
-  const pairs = first.pairs.map((pair) =>
-    el(
-      'p.note',
-      foreign(pair.first || 'unnamed'),
-      ' and ',
-      foreign(pair.second || 'unnamed'),
-      `: kappa ${pair.kappa_said} on ${plural(pair.units, 'unit')} (${pair.metric})`,
-    ),
-  );
+  const pairs = first.pairs.map((pair) => el('p.note', foreign(pair)));
   return section('agreement', 'annotators', 'Annotators', plainTable('Annotators', titles, rows), pairs);
 }
 

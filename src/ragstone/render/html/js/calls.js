@@ -29,7 +29,7 @@ function callsView(record) {
           el(
             'summary',
             el('b', call.step),
-            el('span', { title: call.judge }, foreign(short[call.judge]), served(call)),
+            el('span', { title: call.judge }, foreign(short[call.judge]), el('span.served.soft', `for ${call.metrics.map(spoken).join(', ')}`)),
             el('span.number.soft', tokensOf(call)),
             el('span.number.soft', dollars(call.dollars)),
             el('span', { class: troubled(call) ? 'state' : 'soft' }, foreign(howRead(call))),
@@ -39,11 +39,6 @@ function callsView(record) {
       ),
     ),
   );
-}
-
-/** The metrics that use a call; runs of earlier versions do not record them. @param {any} call */
-function served(call) {
-  return call.metrics ? el('span.served.soft', `for ${call.metrics.map(spoken).join(', ')}`) : null;
 }
 
 /** @param {any} call */

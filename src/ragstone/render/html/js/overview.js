@@ -266,26 +266,19 @@ function missingBlock() {
   const causes = first.missing;
   const left = Object.entries(first.left_out);
   if (!causes.length && !left.length && !first.notes.length) return null;
-  const rows = causes
-    .slice(0, 12)
-    .map((cause) => {
-      const lacking = cause.counted ? 'value set by on_empty' : 'no score';
-      return el(
-        'li',
-        figure({ status: cause.status, judged: cause.of, reason: cause.reason }, plural(cause.count, 'record'), 'number'),
-        el(
-          'span',
-          el('b', STATUS[cause.status] || cause.status),
-          cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
-          el(
-            'span.note',
-            cause.metrics[0] === 'all metrics'
-              ? lacking
-              : (cause.status === 'partial' ? '' : `${lacking} for `) + cause.metrics.map(spoken).join(', '),
-          ),
-        ),
-      );
-    });
+  const rows = causes.slice(0, 12).map((cause) => {
+    const names = cause.metrics.map(spoken).join(', ');
+    return el(
+      'li',
+      figure({ status: cause.status, judged: cause.of, reason: cause.reason }, plural(cause.count, 'record'), 'number'),
+      el(
+        'span',
+        el('b', STATUS[cause.status] || cause.status),
+        cause.reason && cause.status !== 'set_aside' ? [' (', foreign(cause.reason), ')'] : null,
+        el('span.note', cause.what && names !== 'all metrics' ? `${cause.what} for ${names}` : cause.what || names),
+      ),
+    );
+  });
   return section(
     'missing',
     'missing',
