@@ -1,4 +1,4 @@
-"""Describe one score in a label and a sentence, for the tools that scores are exported to."""
+"""Describe one score: in a label and a sentence for the tools that scores are exported to, and in a few facts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 from ragstone.analysis.verdicts import wanting, with_verdicts
 from ragstone.metrics import of_score
 from ragstone.render.facts import shortfall
-from ragstone.render.text import NBSP, plural, shorten
-from ragstone.render.wording import in_words, kind_of, labels_of, title_of
+from ragstone.render.text import NBSP, between, flat, percent, plural, shorten
+from ragstone.render.wording import band_text, in_words, kind_of, labels_of, title_of, words_of
 
 MOST: Final = 5
 """Maximum number of units listed."""
@@ -51,3 +51,39 @@ def _all(metric: str, verdicts: Sequence[Mapping[str, Any]]) -> str:
     if not count or unit == "response":
         return ""
     return f"{'all ' if count > 1 else ''}{plural(count, unit)} {labels_of(metric, verdicts)['yes']}".replace(NBSP, " ")
+
+
+def score_facts(result: Mapping[str, Any], score: Mapping[str, Any], *, of_columns: bool = False) -> list[str]:
+    """Return a score's possible range, outcome and details in a few words each; ``of_columns`` only the details."""
+    facts, detail = [], score["detail"]
+    if score["value"] is not None and score["low"] != score["high"] and not of_columns:
+        facts.append(f"could be {between(score['low'], score['high'])}% if all units were judged")
+    if score["outcome"] and not of_columns:
+        facts.append(score["outcome"].lower())
+    if "accepted" in detail:
+        facts.append(_accepted(score))
+    facts += [
+        f"{detail[name]} {words}"
+        for name, words in (
+            ("duplicates", "duplicate claims left out"),
+            ("left_out", f"left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}"),
+        )
+        if detail.get(name)
+    ]
+    if detail.get("shortcut"):
+        facts.append(f"no judge call needed: {score['verdicts'][0]['reason']}")
+    if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
+        facts.append(flat(band_text(result, detail["band"])))
+    if detail.get("agreement") is not None:
+        facts.append(f"judges agree in {percent(detail['agreement'])} of cases")
+    if detail.get("spread"):
+        facts.append(f"they differ by up to {detail['spread']:g}")
+    return facts
+
+
+def _accepted(score: Mapping[str, Any]) -> str:
+    """Return how many claims reach the threshold, in the judge's words if these are exactly the ``yes`` verdicts."""
+    accepted, verdicts = score["detail"]["accepted"], score["verdicts"]
+    plainly = accepted == sum(kind_of(verdict) == "yes" for verdict in verdicts)
+    what = labels_of(score["metric"], verdicts)["yes"] if plainly else "at or above the threshold"
+    return f"{accepted} of {plural(len(score['detail']['claims']), 'claim')} {what}"

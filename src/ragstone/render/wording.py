@@ -13,13 +13,20 @@ from typing import Any, Final
 
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, LEGEND, Labels, MetricWords, Sentence
-from ragstone.questions import SCALES, TEXTS
+from ragstone.questions import SCALES, TEXTS, Special
 from ragstone.render.text import clean
 from ragstone.segment import record_language
 from ragstone.types import RESPONSE, TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
 """Kinds of verdicts, worst first: a sentence with several verdicts shows the worst."""
+SPECIALS: Final[Mapping[Special, str]] = {
+    "supported_without_sentence": "supported, but no sentence cited",
+    "general": "needs no support",
+    "well_known_fact": "a well-known fact",
+    "numerical_reasoning": "follows from numbers",
+}
+"""Bases of a traced sentence other than context sentences."""
 _EMBEDDED: Final = "embedded"
 _ALONE: Final = re.compile(
     rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:,cut=[\d.]+)?(?:\||$)"
@@ -177,7 +184,7 @@ def folded(names: Iterable[str]) -> list[str]:
 
 
 def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return, by metric, the words that a page needs, as plain JSON; ``labels`` are by judge, ``""`` for all others."""
+    """Return, by metric, what a page needs to know of it, as plain JSON."""
     found = {}
     for name in dict.fromkeys(name.partition(".")[0] for name in names):
         metric = of_score(name)
@@ -190,7 +197,6 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             "shown": [*metric.score_names()[: 1 if metric.table else None]] if metric.columns else [name],
             "open": metric.open_columns,
             "exclusive": metric.exclusive,
-            "labels": {_EMBEDDED: dict((metric.found_words or metric.words).labels), "": dict(metric.words.labels)},
         }
     return found
 

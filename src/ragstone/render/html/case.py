@@ -13,7 +13,8 @@ import orjson
 
 from ragstone.judges.base import reply_from_json
 from ragstone.questions import history_of
-from ragstone.render.wording import band_text, grade_said, source_of, words_of
+from ragstone.render.explanation import score_facts
+from ragstone.render.wording import SPECIALS, grade_said, source_of, word
 from ragstone.store.database import Store
 
 LONGEST_META: Final = 400
@@ -21,9 +22,10 @@ LONGEST_META: Final = 400
 
 _OF_CALL: Final = ("judge", "step", "metrics", "maker", "input_tokens", "output_tokens", "cached_tokens",
                    "reasoning_tokens", "dollars", "finish", "error", "reading")  # fmt: skip
-_TOLD_BY_UNITS: Final = ("claims", "nuggets", "trivial")
-"""Keys of a score's detail that repeat units and verdicts."""
-_TOLD_BY_SCORE: Final = ("reason", "outcome", "verdicts_in", "repeats")
+_TOLD_ELSEWHERE: Final = ("claims", "nuggets", "trivial", "accepted", "duplicates", "left_out", "shortcut", "band",
+                          "agreement", "spread")  # fmt: skip
+"""Keys of a score's detail that repeat its units, verdicts and facts."""
+_TOLD_BY_SCORE: Final = ("reason", "verdicts_in", "repeats")
 
 
 def case_of(result: Mapping[str, Any], signatures: Mapping[str, str]) -> dict[str, Any]:
@@ -70,29 +72,31 @@ def calls_of(keys: Iterable[bytes], store: Store) -> list[dict[str, Any] | None]
 def _score(
     result: Mapping[str, Any], score: Mapping[str, Any], signatures: Mapping[str, str], prefix: str
 ) -> dict[str, Any]:
-    left_out = _TOLD_BY_UNITS if words_of(score["metric"], score["signature"]).banded else (*_TOLD_BY_UNITS, "band")
-    detail = {key: value for key, value in score["detail"].items() if key not in left_out}
-    if "band" in detail:
-        detail["band"] = band_text(result, detail["band"])
+    detail = {key: value for key, value in score["detail"].items() if key not in _TOLD_ELSEWHERE}
+    if rows := detail.get("response"):
+        detail["response"] = [{**row, "special": [SPECIALS.get(one, one) for one in row["special"]]} for row in rows]
     return {
         **{key: score[key] for key in ("metric", "value", "status", "asked", "unjudged")},
-        **({key: score[key] for key in ("low", "high")} if score["low"] != score["high"] else {}),
+        **({"facts": facts} if (facts := score_facts(result, score)) else {}),
         **{key: score[key] for key in _TOLD_BY_SCORE if score.get(key)},
         **({"detail": detail} if detail else {}),
         **({"grade": grade} if (grade := grade_said(score)) else {}),
         **({"signature": score["signature"]} if score["signature"] != signatures.get(score["metric"]) else {}),
-        "verdicts": [_verdict(verdict, prefix) for verdict in score["verdicts"]],
+        "verdicts": [_verdict(verdict, prefix, score["metric"]) for verdict in score["verdicts"]],
     }
 
 
-def _verdict(verdict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _verdict(verdict: Mapping[str, Any], prefix: str, metric: str) -> dict[str, Any]:
     return {
         "unit": verdict["unit"].removeprefix(prefix),
         "label": verdict["label"],
+        "word": word(metric, verdict),
         **_unless(verdict, value=None, raw=None, probability=None, reason="", failure=""),
         "judge": verdict["judge"],
         **({"evidence": [_quote(quote) for quote in verdict["evidence"]]} if verdict["evidence"] else {}),
-        **({"members": [_verdict(one, prefix) for one in verdict["members"]]} if verdict.get("members") else {}),
+        **(
+            {"members": [_verdict(one, prefix, metric) for one in verdict["members"]]} if verdict.get("members") else {}
+        ),
     }
 
 

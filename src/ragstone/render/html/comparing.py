@@ -22,7 +22,16 @@ from ragstone.analysis.scored import scores_of
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
 from ragstone.questions import history_of
-from ragstone.render.comparison import contexts_said, findings, headline, in_the_way, leading_of, left_out, notes
+from ragstone.render.comparison import (
+    contexts_said,
+    findings,
+    headline,
+    in_the_way,
+    leading_of,
+    left_out,
+    notes,
+    p_said,
+)
 from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
@@ -118,7 +127,9 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
         ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
         written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
-        told.append({**kept, "points": written, "worth": metric.worth, "ways": metric.ways})
+        told.append(
+            {**kept, "points": written, "p": p_said(metric.adjusted), "worth": metric.worth, "ways": metric.ways}
+        )
     return told
 
 

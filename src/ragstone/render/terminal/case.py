@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ragstone.analysis.run import unit_text
-from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in
+from ragstone.render.explanation import score_facts
 from ragstone.render.facts import answered, comparable, rate
 from ragstone.render.terminal.columns import columns_of, columns_of_record, methods_block
 from ragstone.render.terminal.evidence import QUOTES, Grounds
@@ -21,19 +21,8 @@ from ragstone.render.terminal.nuggets import GRADED, bank_nuggets, response_nugg
 from ragstone.render.terminal.screen import DOT, Look, Page, facts, heading, indented, page, section
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
-from ragstone.render.text import between, clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.wording import (
-    ORDER,
-    band_text,
-    drawn_at,
-    grade_said,
-    kind_of,
-    labels_of,
-    lacks_words,
-    source_of,
-    word,
-    words_of,
-)
+from ragstone.render.text import clean, dollars, flat, middle, number, percent, plural, shorten, tokens
+from ragstone.render.wording import ORDER, drawn_at, grade_said, kind_of, lacks_words, source_of, word
 
 SHOWN: Final = 800
 """Maximum length, in characters, of earlier turns unless the record is shown in full."""
@@ -157,9 +146,8 @@ class _Drawing:
         for verdict in self._verdicts("sentences"):
             unit = self.units[verdict["unit"]]
             if unit["start"] is not None:
-                found.setdefault(
-                    (unit["start"], unit["end"]), Marked(unit["start"], unit["end"], self.names)
-                ).own = verdict
+                place = (unit["start"], unit["end"])
+                found.setdefault(place, Marked(*place, self.names)).own = verdict
         for verdict in self._verdicts("claims"):
             unit = self.units[verdict["unit"]]
             if unit["start"] is not None:
@@ -258,43 +246,14 @@ class _Drawing:
             own = [other for name, other in self.by_metric.items() if columns and columns_of(name) is columns]
             in_columns = score["asked"] > 0 and any(other["value"] is not None for other in own)
             value = Text(f"{'' if in_columns else percent(score['value']):>4}", style="head")
-            told = DOT.join(self._facts(score, in_columns=in_columns))
+            elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
+            facts = ["" if elsewhere else score["status"], grade_said(score)]
+            told = DOT.join(filter(None, [*facts, *score_facts(self.result, score, of_columns=in_columns)]))
             line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
             blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
             if columns is not None and in_columns:
                 blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
         return section("Scores", indented(Group(*blocks)))
-
-    def _facts(self, score: Mapping[str, Any], *, in_columns: bool) -> list[str]:
-        """Return a score's status, range, outcome and details in a few words, except those that differ by column."""
-        elsewhere = score["status"] == "scored" or (in_columns and score["value"] is None)
-        facts = [] if elsewhere else [score["status"]]
-        facts += [grade] if (grade := grade_said(score)) else []
-        if score["value"] is not None and score["low"] != score["high"] and not in_columns:
-            ends = between(score["low"], score["high"])
-            facts.append(f"could be {ends}% if all units were judged")
-        if score["outcome"] and not in_columns:
-            facts.append(score["outcome"].lower())
-        detail = score["detail"]
-        if "accepted" in detail:
-            facts.append(_accepted(score))
-        facts += [
-            f"{detail[name]} {words}"
-            for name, words in (
-                ("duplicates", "duplicate claims left out"),
-                ("left_out", f"left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}"),
-            )
-            if detail.get(name)
-        ]
-        if detail.get("shortcut"):
-            facts.append(f"no judge call needed: {score['verdicts'][0]['reason']}")
-        if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
-            facts.append(flat(band_text(self.result, detail["band"])))
-        if detail.get("agreement") is not None:
-            facts.append(f"judges agree in {percent(detail['agreement'])} of cases")
-        if detail.get("spread"):
-            facts.append(f"they differ by up to {detail['spread']:g}")
-        return facts
 
     def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:
         """Yield the score's own reason, then the verdicts that are shown nowhere else."""
@@ -405,14 +364,6 @@ class _Drawing:
     def _verdicts(self, place: str) -> Sequence[Mapping[str, Any]]:
         score = self.by_metric.get(self.names.get(place, ""))
         return score["verdicts"] if score else ()
-
-
-def _accepted(score: Mapping[str, Any]) -> str:
-    """Return how many claims reach the threshold, in the judge's words if these are exactly the ``yes`` verdicts."""
-    accepted, verdicts = score["detail"]["accepted"], score["verdicts"]
-    plainly = accepted == sum(kind_of(verdict) == "yes" for verdict in verdicts)
-    what = labels_of(score["metric"], verdicts)["yes"] if plainly else "at or above the threshold"
-    return f"{accepted} of {plural(len(score['detail']['claims']), 'claim')} {what}"
 
 
 def _folded(text: str) -> str:

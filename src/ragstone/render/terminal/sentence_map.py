@@ -21,15 +21,7 @@ from ragstone.render.terminal.evidence import Grounds
 from ragstone.render.terminal.screen import DOT, Look, Prose, section
 from ragstone.render.terminal.tables import grid, legend, marked
 from ragstone.render.text import flat, number, plural, shorten
-from ragstone.render.wording import in_words, is_map, kind_of, sentence_names, sentences_merged, word
-
-SPECIALS: Final[Mapping[Special, str]] = {
-    "supported_without_sentence": "supported, but no sentence cited",
-    "general": "needs no support",
-    "well_known_fact": "a well-known fact",
-    "numerical_reasoning": "follows from numbers",
-}
-"""Bases of a response sentence other than context sentences."""
+from ragstone.render.wording import SPECIALS, in_words, is_map, kind_of, sentence_names, sentences_merged, word
 
 SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "both": ("■", "#", "", "relevant and used"),

@@ -17,7 +17,7 @@ function agreementView() {
     refusedPart(),
     leading && section('agreement', 'numbers', 'Agreement', agreementFigures(leading)),
     others.map(agreementBlock),
-    [...first.wholes, ...first.notes].map((/** @type {string} */ line) => el('p.note', foreign(line))),
+    [...first.wholes, ...first.notes].map((line) => el('p.note', foreign(line))),
     first.figures.map(figuresPart),
     disagreementsPart(),
     annotatorsPart(),
@@ -27,7 +27,7 @@ function agreementView() {
 
 /** @param {any} told @param {number} at */
 function figuresPart(told, at) {
-  const rows = told.rows.map((/** @type {string[]} */ [name, ...cells]) =>
+  const rows = told.rows.map(([name, ...cells]) =>
     tableRow(
       foreign(name),
       cells.map((cell) => el('td.number', cell)),
@@ -38,7 +38,7 @@ function figuresPart(told, at) {
     `figures${at}`,
     told.title,
     el('p.note', told.note),
-    told.lines.map((/** @type {string} */ line) => el('p.reading', foreign(line))),
+    told.lines.map((line) => el('p.reading', foreign(line))),
     rows.length ? plainTable(told.title, told.head, rows) : null,
   );
 }
@@ -60,7 +60,6 @@ function disagreementsPart() {
   );
 }
 
-/** @param {any} one */
 function disagreementView(one) {
   const [same, all] = one.votes;
   const votes = all > 1 ? ` (${count(same)} of ${count(all)})` : '';
@@ -118,7 +117,7 @@ function refusedPart() {
           el(
             'span',
             one.said,
-            one.first.map((/** @type {string} */ row) => el('span.note', foreign(row))),
+            one.first.map((row) => el('span.note', foreign(row))),
           ),
         ),
       ),
@@ -126,8 +125,4 @@ function refusedPart() {
   );
 }
 
-refill(
-  /** @type {HTMLElement} */ (document.getElementById('page')),
-  el('header.top', wordmark(), lookButton()),
-  agreementView(),
-);
+refill(document.getElementById('page'), el('header.top', wordmark(), lookButton()), agreementView());

@@ -7,7 +7,6 @@ function agreementSection(told) {
   return section('agreement', 'agreement', title, told.blocks.map(agreementBlock), el('p.note', foreign(told.source)));
 }
 
-/** @param {any} block */
 function agreementBlock(block) {
   return el(
     'div.agreeing',
@@ -16,7 +15,6 @@ function agreementBlock(block) {
   );
 }
 
-/** @param {any} block */
 function agreementFigures(block) {
   return el('div.pair', matrixView(block), meansView(block.means));
 }
@@ -24,11 +22,11 @@ function agreementFigures(block) {
 /** The confusion matrix; each cell is shaded by its share of the row, also given as text. @param {any} block */
 function matrixView(block) {
   const called = `${block.unit[0].toUpperCase()}${block.unit.slice(1)}s by label: ${block.people} in rows, the judge in columns; percentages are of the row`;
-  const rows = block.labels.map((/** @type {string} */ label, /** @type {number} */ at) => {
-    const all = block.counts[at].reduce((/** @type {number} */ sum, /** @type {number} */ one) => sum + one, 0);
+  const rows = block.labels.map((label, at) => {
+    const all = block.counts[at].reduce((sum, one) => sum + one, 0);
     return tableRow(
       foreign(label),
-      block.counts[at].map((/** @type {number} */ number, /** @type {number} */ column) =>
+      block.counts[at].map((number, column) =>
         el(
           'td',
           { class: at === column ? 'same' : 'other', css: { '--share': all ? number / all : 0 } },
@@ -51,7 +49,7 @@ function matrixView(block) {
       el(
         'tr',
         el('td'),
-        block.labels.map((/** @type {string} */ label) => columnHead(foreign(label))),
+        block.labels.map((label) => columnHead(foreign(label))),
       ),
     ),
     el('tbody', rows),

@@ -11,9 +11,7 @@ function callsView(record) {
   const bodies = calls.map(() => el('div.raw', el('p.soft', 'Unpacking\u2026')));
   rawCalls(record.document.position)
     .then((raw) => calls.forEach((call, place) => refill(bodies[place], rawBody(call, raw ? raw[place] : undefined))))
-    .catch((error) =>
-      bodies.forEach((/** @type {Element} */ body) => refill(body, el('p.empty', String(error.message || error)))),
-    );
+    .catch((error) => bodies.forEach((body) => refill(body, el('p.empty', String(error.message || error)))));
   return el(
     'div',
     el(
@@ -29,7 +27,12 @@ function callsView(record) {
           el(
             'summary',
             el('b', call.step),
-            el('span', { title: call.judge }, foreign(short[call.judge]), el('span.served.soft', `for ${call.metrics.map(spoken).join(', ')}`)),
+            el(
+              'span',
+              { title: call.judge },
+              foreign(short[call.judge]),
+              el('span.served.soft', `for ${call.metrics.map(spoken).join(', ')}`),
+            ),
             el('span.number.soft', tokensOf(call)),
             el('span.number.soft', dollars(call.dollars)),
             el('span', { class: troubled(call) ? 'state' : 'soft' }, foreign(howRead(call))),
@@ -41,19 +44,16 @@ function callsView(record) {
   );
 }
 
-/** @param {any} call */
 function troubled(call) {
   return Boolean(call.error) || (call.reading && call.reading.status !== 'ok');
 }
 
-/** @param {any} call */
 function tokensOf(call) {
   return call.input_tokens === undefined && call.output_tokens === undefined
     ? ''
     : `${count(call.input_tokens || 0)} in, ${count(call.output_tokens || 0)} out`;
 }
 
-/** @param {any} call */
 function howRead(call) {
   if (call.error) return `failed: ${call.error}`;
   if (!call.reading) return '';

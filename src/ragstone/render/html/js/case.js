@@ -58,14 +58,14 @@ function caseView(found, trouble) {
 
 /** A layer's first unit with the worst verdict, highlighted when a record opens. @param {Layer | undefined} layer */
 function worstUnit(layer) {
-  const of = (/** @type {Kind} */ kind) => layer?.entries.find((entry) => entry.kind === kind);
+  const of = (kind) => layer?.entries.find((entry) => entry.kind === kind);
   const worst = of('no') || of('partly');
   return worst ? new Set([worst.unit.id]) : null;
 }
 
 /** @param {any} found @param {number[]} order @param {number} at */
 function caseHead(found, order, at) {
-  const step = (/** @type {number} */ place, /** @type {string} */ words, /** @type {string} */ key) => {
+  const step = (place, words, key) => {
     const line = order[place];
     return line === undefined
       ? el('span.soft', words)
@@ -112,7 +112,7 @@ function redrawHead() {
   const order = matching(now);
   const head = caseHead(null, order, order.indexOf(table.lines.get(now.record) ?? -1));
   // The back link and the heading stay, so that a click in progress is not interrupted and the focus is kept.
-  document.querySelector('.case-head .steps')?.replaceWith(/** @type {Element} */ (head.querySelector('.steps')));
+  document.querySelector('.case-head .steps')?.replaceWith(head.querySelector('.steps'));
 }
 
 function notHere() {
@@ -130,7 +130,7 @@ function notHere() {
 
 /** The values of a record, each linked to the tab with its evidence. @param {Case} record @param {Tab[]} tabs */
 function scoreLine(record, tabs) {
-  const tabFor = (/** @type {string} */ metric) => tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
+  const tabFor = (metric) => tabs.find((tab) => tab.metrics?.includes(metric))?.name || 'scores';
   const order = first.metrics.map((metric) => metric.name);
   const scores = record.document.scores
     .filter(({ status }) => status !== 'missing_field') // the scores tab lists these
@@ -165,7 +165,7 @@ function scoreLine(record, tabs) {
 /** @param {Case} record @param {Layer | undefined} layer */
 function layerChoice(record, layer) {
   if (!layer || !record.layers[0].marked) return null;
-  const said = (/** @type {Layer} */ one) => `${one.of} (${named(one.metric)})`;
+  const said = (one) => `${one.of} (${named(one.metric)})`;
   if (record.layers.length === 1) return el('span.soft', said(layer));
   return choice(
     'Underline',
@@ -197,7 +197,7 @@ function tabsOf(record, lights) {
     { name: 'scores', title: 'Scores', size: record.document.scores.length, body: () => scoresTable(record, lights) },
     { name: 'calls', title: 'Raw calls', size: record.document.calls.length, body: () => callsView(record) },
   ];
-  return /** @type {Tab[]} */ (tabs.filter(Boolean));
+  return tabs.filter(Boolean);
 }
 
 /** A tab for each kind of judged unit, those of a bank last. @param {Case} record @param {Lights} lights */
@@ -243,7 +243,7 @@ function tabsView(tabs, chosen) {
       ),
     ),
   );
-  list.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+  list.addEventListener('keydown', (event) => {
     const at = tabs.indexOf(chosen);
     const next = {
       ArrowRight: (at + 1) % tabs.length,
@@ -268,13 +268,12 @@ function tabsView(tabs, chosen) {
   );
 }
 
-/** @param {any} found */
 function aboutRecord(found) {
   const meta = Object.entries(found.meta || {});
   const rows = [
     ['Record', `${count(found.position)} of ${count(first.records)}, ${found.where}`],
     ...(found.topic ? [['Topic', found.topic]] : []),
-    ...(found.notes || []).map((/** @type {string} */ note) => ['Note', note]),
+    ...(found.notes || []).map((note) => ['Note', note]),
     ...meta.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   ];
   return el(

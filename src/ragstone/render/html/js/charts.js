@@ -12,7 +12,7 @@ function strip(metric, open) {
   const most = Math.max(1, ...bins);
   const wide = STRIP.width / bins.length;
   const base = STRIP.bins + 4;
-  const bars = bins.map((/** @type {number} */ size, /** @type {number} */ bin) => {
+  const bars = bins.map((size, bin) => {
     if (!size) return null;
     const tall = Math.max(1.5, (STRIP.bins * size) / most);
     return draw(
@@ -49,11 +49,10 @@ function binsOf(metric) {
   return (metric.bins = bins);
 }
 
-/** @param {any} metric */
 function stripInWords(metric) {
   const low = binsOf(metric)
     .slice(0, 10)
-    .reduce((/** @type {number} */ sum, /** @type {number} */ size) => sum + size, 0);
+    .reduce((sum, size) => sum + size, 0);
   return `Distribution: ${plural(low, 'record')} below 50%, ${plural(metric.scored - low, 'record')} at 50% or more`;
 }
 

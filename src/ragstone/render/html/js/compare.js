@@ -1,6 +1,6 @@
 // The page of two compared runs: differences, their significance, caveats, and changed records.
 
-const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const page = document.getElementById('page');
 
 function runsTable() {
   return el(
@@ -79,7 +79,7 @@ function comparisonView() {
       el(
         'ul.quiet',
         bandNote(),
-        first.notes.map((/** @type {string} */ note) => el('li', foreign(note))),
+        first.notes.map((note) => el('li', foreign(note))),
       ),
     ),
     groupsTable(),
@@ -107,7 +107,7 @@ async function followAddress() {
 /** @param {KeyboardEvent} event */
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (/** @type {HTMLElement} */ (event.target).closest?.('input, select, textarea')) return;
+  if (event.target.closest?.('input, select, textarea')) return;
   if (event.key === 'j' || event.key === 'k') stepMoved(event.key === 'j' ? 1 : -1);
 }
 

@@ -25,15 +25,9 @@ function inPoints(difference) {
   return Math.abs(shown) < 0.05 ? '0.0' : signed(shown);
 }
 
-/** A formatted p value, never 0. @param {number | null} p */
-function chance(p) {
-  if (p === null) return '';
-  return p < 0.001 ? '<0.001' : p.toFixed(3);
-}
-
 /** Both means on a scale from 0 to 100: a ring for the first, a dot for the second. @param {any} one */
 function dotPair(one) {
-  const at = (/** @type {number} */ value) => PLOT.edge + value * (140 - 2 * PLOT.edge);
+  const at = (value) => PLOT.edge + value * (140 - 2 * PLOT.edge);
   const { first: before, second: after } = one.paired;
   return draw(
     'svg',
@@ -51,7 +45,7 @@ function dotPair(one) {
  * @param {number} reach
  */
 function differencePlot(one, reach) {
-  const at = (/** @type {number} */ value) => PLOT.width / 2 + ((100 * value) / reach) * (PLOT.width / 2 - PLOT.edge);
+  const at = (value) => PLOT.width / 2 + ((100 * value) / reach) * (PLOT.width / 2 - PLOT.edge);
   const { difference, low, high } = one.paired;
   const band = shownBand(one);
   return draw(
@@ -155,7 +149,7 @@ function differenceRow(one, block, reach) {
       el('span.told', words, !from ? null : el('span.soft', ` \u00b7 95% CI ${from}${NBSP}to${NBSP}${to}`)),
     ),
     cell('went', '', threeWays(one)),
-    cell('number chance', 'p', chance(one.adjusted) || el('span.soft', DASH, unseen('not tested'))),
+    cell('number chance', 'p', one.p || el('span.soft', DASH, unseen('not tested'))),
     cell(
       'number pairs',
       `${one.unit}s`,

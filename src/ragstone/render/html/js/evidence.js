@@ -37,7 +37,7 @@ class Passages {
       placeholder: 'Search passages',
       'aria-label': 'Search passages',
       'aria-keyshortcuts': '/',
-      on: { input: () => this.look(), keydown: (/** @type {KeyboardEvent} */ event) => this.typed(event) },
+      on: { input: () => this.look(), keydown: (event) => this.typed(event) },
     });
     this.entries = contexts.map((context) => this.entry(context, long && context.text.length > LONG));
     this.all = el('button', { class: 'plain', 'aria-keyshortcuts': 'e', on: { click: () => this.openAll() } });

@@ -7,7 +7,7 @@ const FEWEST = 5;
 /** @param {boolean} [all] show every group, however many there are */
 function groupsView(all = false) {
   const box = el('section', { class: first.fields.length ? 'groups' : 'groups screen', 'aria-labelledby': 'groups' });
-  const fill = (/** @type {boolean} */ open) =>
+  const fill = (open) =>
     refill(
       box,
       el('h3', { id: 'groups' }, 'By group'),
@@ -49,7 +49,7 @@ function groupsBody(all, open) {
       'div.choices',
       choice(
         'Field',
-        first.fields.map((/** @type {string} */ name) => [name, name]),
+        first.fields.map((name) => [name, name]),
         now.by,
         (by) => slide({ by }),
       ),
@@ -110,7 +110,7 @@ function groupsOf(field, metric) {
   (table.fields[field] || []).forEach((name, line) => {
     const value = column[line];
     if (name === null || typeof value !== 'number') alone++;
-    else if (values.has(name)) /** @type {number[]} */ (values.get(name)).push(value);
+    else if (values.has(name)) values.get(name).push(value);
     else values.set(name, [value]);
   });
   const mean = first.metrics.find((one) => one.name === metric)?.mean ?? 0;
@@ -127,7 +127,6 @@ function groupsOf(field, metric) {
   return { groups: groups.sort((a, b) => turn * (a.mean - b.mean) || b.count - a.count), alone };
 }
 
-/** @param {any} group @param {any} whole */
 function groupRow(group, whole) {
   const chosen = now.field === now.by && now.value === group.name;
   const to = chosen ? { field: '', value: '', page: 1 } : { field: now.by, value: group.name, page: 1 };

@@ -1,6 +1,6 @@
 // The labelling page: start (annotator), one unit after another, and end. Each label is a single key.
 
-const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const page = document.getElementById('page');
 const labels = new Labels();
 
 /** @type {[string, string][]} labels with their meanings, best first */
@@ -108,7 +108,7 @@ function showStart() {
   const { draw } = first;
   const sampled = draw.mode === 'worst' ? 'on which judges disagree most or are least certain' : 'drawn at random';
   const records = `${count(draw.n)} of ${plural(draw.of, 'record')}, ${sampled}.`;
-  const begin = (/** @type {Event} */ event) => {
+  const begin = (event) => {
     event.preventDefault();
     start(name.value.trim());
   };
@@ -178,7 +178,7 @@ function rulesList() {
   if (!first.rules.length) return null;
   return el(
     'ul.rules',
-    first.rules.map((/** @type {string} */ rule) => el('li', rule)),
+    first.rules.map((rule) => el('li', rule)),
   );
 }
 
@@ -222,7 +222,7 @@ async function show(place) {
     try {
       texts = await block(`record-${unit.at}`);
     } catch (error) {
-      say(String(/** @type {any} */ (error).message || error));
+      say(String(error.message || error));
       return;
     }
     if (mine !== turn) return; // a later key press took over
@@ -243,7 +243,7 @@ function drawUnit(unit, texts) {
   const heading = el('h1', { id: 'unit', tabindex: -1 }, `${capital(first.unit)}${of}`);
   drawn.passages?.mark(shown.passage);
   refill(
-    /** @type {Element} */ (document.getElementById('card')),
+    document.getElementById('card'),
     heading,
     whole
       ? el('p.unit-text.soft', shown.passage === null ? 'The whole response' : 'The passage marked in the list')
@@ -257,7 +257,7 @@ function drawUnit(unit, texts) {
   const response = document.getElementById('response');
   if (response) refill(response, markedResponse(texts, shown));
   for (const mark of body.querySelectorAll('.unit-mark, .passage.labelled')) reveal(mark);
-  /** @type {Element} */ (body.querySelector('.left')).scrollTop = 0;
+  body.querySelector('.left').scrollTop = 0;
   scrollTo(0, 0);
   heading.focus({ preventScroll: true });
 }
@@ -396,7 +396,7 @@ async function readFile(chosen) {
 /** @param {KeyboardEvent} event */
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || tools.hidden) return;
-  if (/** @type {HTMLElement} */ (event.target).closest?.('input')) return;
+  if (event.target.closest?.('input')) return;
   // Keyboards of other alphabets have the same keys in the same places.
   const key = /^[!-~]/.test(event.key) ? event.key : event.code.replace('Key', '').toLowerCase();
   const chosen = CHOICES.find((one) => one.key === key);

@@ -196,7 +196,7 @@ class Labels {
    */
   take(text, newer = null) {
     const places = new Map(units.map((unit, place) => [`${unit.record}\n${unit.id}`, place]));
-    const known = first.labels.map((/** @type {[string, string]} */ [label]) => label);
+    const known = first.labels.map(([label]) => label);
     const lines = text.split('\n').filter((line) => line.trim());
     const rows = lines.map(parsed).filter((row) => row !== null);
     const fit = rows.filter((row) => {

@@ -24,5 +24,5 @@ function lookWords() {
 
 function switchLook() {
   document.documentElement.dataset.look = LOOKS[darkNow() ? 0 : 1];
-  /** @type {HTMLElement} */ (document.getElementById('look')).textContent = lookWords();
+  document.getElementById('look').textContent = lookWords();
 }

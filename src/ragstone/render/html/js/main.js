@@ -1,6 +1,6 @@
 // The page: draw the view given by the address, and handle keys.
 
-const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const page = document.getElementById('page');
 let drawn = 0;
 
 function topBar() {
@@ -88,7 +88,7 @@ async function render() {
     try {
       found = await recordAt(now.record);
     } catch (error) {
-      trouble = String(/** @type {any} */ (error).message || error);
+      trouble = String(error.message || error);
     }
     if (mine !== drawn) return;
     const scrolled = [...document.querySelectorAll('.column')].map((column) => column.scrollTop);
@@ -133,7 +133,6 @@ function update() {
   else if (table.complete) redrawHead();
 }
 
-/** @param {any} error */
 function failed(error) {
   document.getElementById('trouble')?.remove();
   page.prepend(el('p', { class: 'notice', id: 'trouble' }, foreign(String(error.message || error))));
@@ -150,7 +149,7 @@ function step(by) {
 
 /** @param {KeyboardEvent} event */
 function keys(event) {
-  const typing = /** @type {HTMLElement} */ (event.target).closest?.('input, select, textarea');
+  const typing = event.target.closest?.('input, select, textarea');
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === 'Escape' && now.record) return go({ record: 0, tab: '', layer: '' });
   if (typing) return;

@@ -26,7 +26,6 @@ function mapped(score) {
 }
 
 class Case {
-  /** @param {any} document */
   constructor(document) {
     this.document = document;
     this.units = new Map(document.units.map((unit) => [unit.id, unit]));
@@ -87,7 +86,7 @@ class Case {
       const unit = this.units.get(verdict.unit) || { id: verdict.unit, level: '', text: '' };
       const quotes = rows[place] ? this.supports(score, rows[place].support) : verdict.evidence || [];
       const held = quotes.filter(
-        (/** @type {Quote} */ quote) =>
+        (quote) =>
           kindOf(verdict) !== 'no' &&
           quote.passage === RESPONSE &&
           quote.start !== undefined &&
@@ -98,8 +97,8 @@ class Case {
         : unit.start === undefined || unit.level === 'response'
           ? []
           : [{ start: unit.start, end: unit.end }];
-      const told = { kind: kindOf(verdict), word: wordFor(score.metric, verdict) };
-      return { unit, verdict, ...told, quotes, spans, special: rows[place]?.special || [] };
+      const { word } = verdict;
+      return { unit, verdict, kind: kindOf(verdict), word, quotes, spans, special: rows[place]?.special || [] };
     });
   }
 
@@ -246,7 +245,7 @@ function laidOut(text, spans, drawn) {
   /** @type {{text: string, of: T[]} | null} */
   let before = null;
   const places = new Map(placed.map((one, place) => [one.start, place]));
-  const between = (/** @type {number} */ start, /** @type {number} */ end) => {
+  const between = (start, end) => {
     const found = [];
     for (let place = places.get(start) ?? all.length; placed[place]?.end <= end; place++) {
       found.push(drawn({ ...all[place], text: all[place].text.replace(BLANKS, '\n\n') }, before));
@@ -307,12 +306,12 @@ class Lights {
   join(element, units, how = {}) {
     for (const unit of how.unlit ? [] : units) {
       if (!this.elements.has(unit)) this.elements.set(unit, []);
-      /** @type {Element[]} */ (this.elements.get(unit)).push(element);
+      this.elements.get(unit).push(element);
     }
     if (how.passive || !units.length) return;
     const lit = new Set(units);
     element.addEventListener('pointerenter', (event) => {
-      if (/** @type {PointerEvent} */ (event).pointerType !== 'touch') this.show(lit, element);
+      if (event.pointerType !== 'touch') this.show(lit, element);
     });
     element.addEventListener('pointerleave', () => this.show(this.pinned));
     element.addEventListener('focus', () => this.show(lit, element));

@@ -41,7 +41,7 @@ async function drawMoved(least = AT_ONCE) {
   const mine = ++movedDrawn;
   const metric = chosenMetric();
   if (!metric) return;
-  const select = /** @type {HTMLSelectElement} */ (document.getElementById('choose-metric'));
+  const select = document.getElementById('choose-metric');
   select.value = metric;
   const { block: name, records } = first.moved[metric];
   if (!name) {
@@ -62,7 +62,7 @@ async function drawMoved(least = AT_ONCE) {
   try {
     found = await block(name);
   } catch (error) {
-    if (mine === movedDrawn) refill(movedBox, el('p.empty', foreign(/** @type {any} */ (error).message)));
+    if (mine === movedDrawn) refill(movedBox, el('p.empty', foreign(error.message)));
     return;
   }
   if (mine !== movedDrawn) return;
@@ -83,7 +83,7 @@ async function drawMoved(least = AT_ONCE) {
 /** @param {number} before number of records already drawn */
 async function showMore(before) {
   await drawMoved(before + AT_ONCE);
-  /** @type {HTMLElement} */ (movedBox.querySelectorAll('h3')[before])?.focus();
+  movedBox.querySelectorAll('h3')[before]?.focus();
 }
 
 /** @param {any} one @param {string} metric */
@@ -107,7 +107,7 @@ function movedRecord(one, metric) {
         ),
       ),
     ),
-    one.histories.map((/** @type {string} */ turns, /** @type {number} */ place) =>
+    one.histories.map((turns, place) =>
       earlierTurns(turns, one.histories.length > 1 ? `, in ${first.sides[place].label}` : ''),
     ),
     el(
@@ -257,7 +257,7 @@ function showCommand(one) {
 
 /** Move the focus to the next or previous record. @param {number} by */
 function stepMoved(by) {
-  const heads = [.../** @type {NodeListOf<HTMLElement>} */ (movedBox.querySelectorAll('h3'))];
+  const heads = [...movedBox.querySelectorAll('h3')];
   const now = heads.findIndex((head) => head === document.activeElement);
   const wanted = heads[now < 0 ? (by > 0 ? 0 : heads.length - 1) : now + by];
   if (!wanted) return;

@@ -66,7 +66,7 @@ function notice() {
       interrupted: 'This run was interrupted.',
       stopped: 'This run was stopped by an error or a budget.',
       unfinished: 'This run has not finished: it is running or was cut off.',
-    }[/** @type {string} */ (first.status)] || `This run is ${first.status}.`;
+    }[first.status] || `This run is ${first.status}.`;
   return el(
     'p.notice',
     el('strong', why),
@@ -89,7 +89,6 @@ function worstFirst(sort) {
   return { sort, down: bestAtZero(sort) };
 }
 
-/** @param {any} metric */
 function card(metric) {
   const units = metric.scored;
   const interval =
@@ -101,7 +100,10 @@ function card(metric) {
     el('p.mean', figure(worstFirst(metric.name), percent(metric.mean, units)), ' ', interval),
     strip(metric, (bin) => {
       go(
-        filterOf({ sort: metric.name, ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.0001] } }),
+        filterOf({
+          sort: metric.name,
+          ranges: { [metric.name]: [bin / 20, bin === 19 ? 1 : (bin + 1) / 20 - 0.0001] },
+        }),
       );
       showRecords();
     }),
@@ -127,7 +129,7 @@ function coverage(metric) {
   for (const [status, number] of statuses) {
     if (status === 'scored' || !number) continue;
     const judged = status === 'set_aside' ? '' : metric.name;
-    parts.push(figure({ status, judged }, `${count(/** @type {number} */ (number))} ${WITHOUT[status] || status}`));
+    parts.push(figure({ status, judged }, `${count(number)} ${WITHOUT[status] || status}`));
   }
   if (metric.low !== null && points(metric.low, metric.scored) !== points(metric.high, metric.scored)) {
     parts.push(`could be ${between(metric.low, metric.high, metric.scored)}% if all units were judged`);
@@ -142,7 +144,7 @@ function coverage(metric) {
 }
 
 function nothingScored() {
-  const failed = first.missing.some((/** @type {any} */ cause) => cause.status === 'judge_failed');
+  const failed = first.missing.some((cause) => cause.status === 'judge_failed');
   return el(
     'div.empty',
     el('p', 'There is no value to show; the reasons are below.'),
@@ -177,11 +179,7 @@ function labelFacts() {
   return [
     el('dt', { class: first.labels.length ? null : 'screen' }, 'Labels'),
     first.labels.map((one) =>
-      el(
-        'dd',
-        foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`),
-        el('span.note', foreign(one.command)),
-      ),
+      el('dd', foreign(`${count(one.labels)} by ${one.annotator || 'no name'}`), el('span.note', foreign(one.command))),
     ),
     el('dd.screen', el('a', { href: `${first.root}run/${first.run}/label/` }, 'Label a sample')),
   ];
@@ -195,7 +193,7 @@ function stepsChart() {
     each: one.calls && one.seconds !== undefined ? one.seconds / one.calls : null,
   }));
   if (!steps.length) return null;
-  const bar = (/** @type {string} */ of, /** @type {number | null} */ value, /** @type {string} */ said) =>
+  const bar = (of, value, said) =>
     el('td.number', said, thinBar((value || 0) / Math.max(1e-9, ...steps.map((one) => one[of] || 0))));
   const paid = steps.some((one) => one.dollars);
   return el(
@@ -288,7 +286,7 @@ function missingBlock() {
     first.notes.length
       ? el(
           'ul.left-out',
-          first.notes.map((/** @type {string} */ line) => el('li', foreign(line))),
+          first.notes.map((line) => el('li', foreign(line))),
         )
       : null,
     left.length

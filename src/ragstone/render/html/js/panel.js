@@ -4,12 +4,12 @@
 function panelMetrics(record) {
   return record.document.scores
     .map((score) => score.metric)
-    .filter((/** @type {string} */ metric) => record.of(metric).some((entry) => entry.verdict.members));
+    .filter((metric) => record.of(metric).some((entry) => entry.verdict.members));
 }
 
 /** @param {Case} record @param {Lights} lights */
 function panelView(record, lights) {
-  return panelMetrics(record).map((/** @type {string} */ metric) => {
+  return panelMetrics(record).map((metric) => {
     const entries = record.of(metric).filter((entry) => entry.verdict.members);
     const judges = [...new Set(entries.flatMap((entry) => entry.verdict.members.map((member) => member.judge)))];
     const short = shortJudges(judges);
@@ -44,12 +44,7 @@ function panelView(record, lights) {
                   disagree(entry) ? el('b.apart', 'disagree ') : null,
                   foreign(shortened(record.textOf(entry.unit), 300)),
                 ),
-                judges.map((judge) =>
-                  memberCell(
-                    entry.verdict.members.find((member) => member.judge === judge),
-                    metric,
-                  ),
-                ),
+                judges.map((judge) => memberCell(entry.verdict.members.find((member) => member.judge === judge))),
                 el(
                   'td.given',
                   verdictSign(entry.kind, entry.word),
@@ -72,13 +67,12 @@ function disagree(entry) {
   return new Set(labels).size > 1;
 }
 
-/** @param {any} member @param {string} metric */
-function memberCell(member, metric) {
+function memberCell(member) {
   if (!member) return el('td.soft', 'not asked');
   const reason = member.failure || member.reason;
   return el(
     'td.given',
-    verdictSign(kindOf(member), wordFor(metric, member)),
+    verdictSign(kindOf(member), member.word),
     scaled(member),
     reason ? el('span.note', foreign(shortened(reason, 240))) : null,
   );

@@ -58,9 +58,9 @@ function passagesView(record, layer, lights) {
       entry.quotes
         .filter((quote) => quote.passage === context.id && quote.start !== undefined)
         .map((quote) => ({
-          start: /** @type {number} */ (quote.start),
+          start: quote.start,
           end: quote.end ?? 0,
-          of: /** @type {any} */ (entry),
+          of: entry,
         })),
     );
     const states = (traced.get(context.id) || []).map((row) => ({

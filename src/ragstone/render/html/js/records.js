@@ -10,16 +10,14 @@ function columns() {
 const recordsBox = el('section', { class: 'records', id: 'records', 'aria-labelledby': 'records-title' });
 const recordsBody = el('div.body');
 const said = el('p', { class: 'shown', 'aria-live': 'polite' });
-const search = /** @type {HTMLInputElement} */ (
-  el('input', {
-    type: 'search',
-    id: 'search',
-    placeholder: 'id, question, response, claims',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    on: { input: () => slide({ q: search.value, page: 1 }) },
-  })
-);
+const search = el('input', {
+  type: 'search',
+  id: 'search',
+  placeholder: 'id, question, response, claims',
+  autocomplete: 'off',
+  spellcheck: 'false',
+  on: { input: () => slide({ q: search.value, page: 1 }) },
+});
 const chosen = el('div.chosen');
 
 refill(recordsBox, el('h2', { id: 'records-title', tabindex: '-1' }, 'Records'), chosen, said, recordsBody);
@@ -28,7 +26,7 @@ function drawRecords() {
   if (document.activeElement !== search) search.value = now.q;
   if (!recordsBox.querySelector('.filters')) chosen.before(filterBar());
   for (const [name, value] of Object.entries({ status: now.status, verdict: now.verdict, of: now.judged })) {
-    const select = /** @type {HTMLSelectElement | null} */ (recordsBox.querySelector(`#choose-${name}`));
+    const select = recordsBox.querySelector(`#choose-${name}`);
     if (!select) continue;
     if (![...select.options].some((option) => option.value === value))
       select.append(el('option', { value }, named(value)));
@@ -45,7 +43,7 @@ function drawLines() {
   const page = Math.min(now.page, pages);
   const shown = lines.slice((page - 1) * PAGE, page * PAGE);
   refill(said, saidOf(lines.length));
-  const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.record;
+  const focused = document.activeElement?.dataset.record;
   refill(recordsBody, lines.length ? recordTable(shown) : noneFound(), lines.length > PAGE ? pager(page, pages) : null);
   if (focused) focusRow(focused);
   readLines(shown)
@@ -59,7 +57,7 @@ function textsCame() {
 
 /** @param {number | string} position of a record */
 function focusRow(position) {
-  /** @type {HTMLElement | null} */ (recordsBody.querySelector(`tr[data-record="${Number(position)}"]`))?.focus();
+  recordsBody.querySelector(`tr[data-record="${Number(position)}"]`)?.focus();
 }
 
 /** Created once, so that typing or choosing is not interrupted. */
@@ -113,17 +111,11 @@ function searching(all) {
 function statusChoice() {
   const present = new Set(first.metrics.flatMap((metric) => Object.keys(metric.statuses)));
   const statuses = [
-    ...first.statuses.filter((/** @type {string} */ status) => present.has(status)),
+    ...first.statuses.filter((status) => present.has(status)),
     ...(first.set_aside ? ['set_aside'] : []),
   ];
-  return choice(
-    'Status',
-    [
-      ['', 'any'],
-      ...statuses.map((/** @type {string} */ status) => /** @type {[string, string]} */ ([status, STATUS[status]])),
-    ],
-    now.status,
-    (status) => slide({ status, reason: '', page: 1 }),
+  return choice('Status', [['', 'any'], ...statuses.map((status) => [status, STATUS[status]])], now.status, (status) =>
+    slide({ status, reason: '', page: 1 }),
   );
 }
 
@@ -144,10 +136,8 @@ function verdictChoices() {
 function rangeForm() {
   const names = columns();
   if (!names.length) return null;
-  const end = (/** @type {string} */ label, /** @type {string} */ placeholder) =>
-    /** @type {HTMLInputElement} */ (
-      el('input', { type: 'number', min: 0, max: 100, step: 'any', placeholder, 'aria-label': label })
-    );
+  const end = (label, placeholder) =>
+    el('input', { type: 'number', min: 0, max: 100, step: 'any', placeholder, 'aria-label': label });
   const low = end('from, in percent', '0'),
     high = end('to, in percent', '100');
   const metric = el(
@@ -161,7 +151,7 @@ function rangeForm() {
       .map(bounded)
       .sort((a, b) => a - b);
     slide({
-      ranges: { ...now.ranges, [/** @type {HTMLSelectElement} */ (metric).value]: [ends[0], ends[1]] },
+      ranges: { ...now.ranges, [metric.value]: [ends[0], ends[1]] },
       page: 1,
     });
   };
@@ -249,7 +239,7 @@ function recordTable(lines) {
   const head = tableHead(
     heading('id', 'Record'),
     columnHead('Question and response'),
-    names.map((/** @type {string} */ name) => heading(name, named(name), 'number')),
+    names.map((name) => heading(name, named(name), 'number')),
   );
   const body = el(
     'tbody',
@@ -300,8 +290,8 @@ function recordRow(line, names, entry) {
       tabindex: entry ? 0 : -1,
       'data-record': position,
       on: {
-        click: (/** @type {MouseEvent} */ event) => {
-          if (!(/** @type {HTMLElement} */ (event.target).closest('a')) && !String(getSelection())) location.hash = to;
+        click: (event) => {
+          if (!event.target.closest('a') && !String(getSelection())) location.hash = to;
         },
       },
     },
@@ -344,9 +334,9 @@ function scoreCell(line, name) {
 
 /** @param {KeyboardEvent} event */
 function moveRow(event) {
-  const row = /** @type {HTMLElement} */ (event.target).closest('tr');
+  const row = event.target.closest('tr');
   if (!row) return;
-  const rows = /** @type {HTMLElement[]} */ ([...(row.parentElement?.children || [])]);
+  const rows = [...(row.parentElement?.children || [])];
   const at = rows.indexOf(row);
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
   if (next !== undefined && rows[next]) rove(event, rows, rows[next]);
@@ -358,7 +348,7 @@ function moveRow(event) {
 
 /** @param {number} page @param {number} pages */
 function pager(page, pages) {
-  const to = (/** @type {number} */ target, /** @type {string} */ words) =>
+  const to = (target, words) =>
     target < 1 || target > pages
       ? el('span.soft', words)
       : el('a', { href: address({ page: target }), on: { click: showRecords } }, words);

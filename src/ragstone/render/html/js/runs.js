@@ -1,6 +1,6 @@
 // The runs of a store: the trend of each metric, and a list in which two runs can be selected for comparison.
 
-const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const page = document.getElementById('page');
 /** @type {Set<number>} runs to compare, at most two */
 const picked = new Set();
 const TREND = { width: 280, height: 64, edge: 8, scale: 24, top: 4, bottom: 60 };
@@ -18,14 +18,11 @@ function runsLeft(words) {
 
 /** The metrics that most of these runs have, in page order. @param {any[]} runs @param {number} most */
 function metricsOf(runs, most) {
-  const counts = first.metrics.map((/** @type {string} */ name) => runs.filter((run) => run.metrics[name]).length);
+  const counts = first.metrics.map((name) => runs.filter((run) => run.metrics[name]).length);
   const enough = Math.max(0, [...counts].sort((a, b) => b - a)[most - 1] || 0);
-  return first.metrics
-    .filter((/** @type {string} */ _, /** @type {number} */ at) => counts[at] && counts[at] >= enough)
-    .slice(0, most);
+  return first.metrics.filter((_, at) => counts[at] && counts[at] >= enough).slice(0, most);
 }
 
-/** @param {any} run */
 function addressOf(run) {
   return `${first.root}run/${run.run}/`;
 }
@@ -53,8 +50,8 @@ function trendChart(runs, metric) {
   if (!alike.length) return null;
   const { width, height, edge, scale, top, bottom } = TREND;
   const right = width - scale;
-  const across = (/** @type {number} */ at) => edge + (at * (right - 2 * edge)) / (alike.length - 1);
-  const up = (/** @type {number} */ value) => bottom - value * (bottom - top);
+  const across = (at) => edge + (at * (right - 2 * edge)) / (alike.length - 1);
+  const up = (value) => bottom - value * (bottom - top);
   const points = alike.map((run, at) => ({
     run,
     x: across(at),
@@ -102,15 +99,13 @@ function trendInWords(metric, points) {
   return `${named(metric)}: ${said.join(', ')}`;
 }
 
-const words = /** @type {HTMLInputElement} */ (
-  el('input', {
-    type: 'search',
-    id: 'search',
-    placeholder: 'name, judge, status',
-    autocomplete: 'off',
-    on: { input: () => drawRuns() },
-  })
-);
+const words = el('input', {
+  type: 'search',
+  id: 'search',
+  placeholder: 'name, judge, status',
+  autocomplete: 'off',
+  on: { input: () => drawRuns() },
+});
 const trends = el('section', { class: 'trends', 'aria-labelledby': 'trends' });
 const chosen = el('p', { class: 'shown', role: 'status' });
 const list = el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Runs, a table' });
@@ -118,7 +113,7 @@ const list = el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label
 function drawRuns() {
   const runs = runsLeft(words.value);
   const names = metricsOf(runs, CHARTS);
-  const cards = names.map((/** @type {string} */ name) => trendChart(runs, name)).filter(Boolean);
+  const cards = names.map((name) => trendChart(runs, name)).filter(Boolean);
   refill(trends, cards.length ? [el('h2', { id: 'trends' }, 'Trend'), el('div.cards', cards)] : null);
   refill(
     list,

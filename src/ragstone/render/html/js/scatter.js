@@ -24,8 +24,8 @@ function plot(below) {
   const tall = size * PLOT.tall;
   const width = left + size + right,
     height = top + tall + bottom;
-  const across = (/** @type {number} */ value) => left + value * size;
-  const up = (/** @type {number} */ value) => top + (1 - value) * tall;
+  const across = (value) => left + value * size;
+  const up = (value) => top + (1 - value) * tall;
   const { dots, without } = dotsKept(now.x, now.y);
   const most = Math.max(1, ...dots.map((dot) => dot.lines.length));
   const kept = filtered(now) ? new Uint8Array(table.position.length) : null;
@@ -145,7 +145,7 @@ function placeBrush(brush, x1, y1, x2, y2) {
 function brushing(drawing, brush, value) {
   /** @type {{x: number, y: number} | null} */
   let from = null;
-  const place = (/** @type {PointerEvent} */ event) => {
+  const place = (event) => {
     const box = drawing.getBoundingClientRect(),
       view = drawing.viewBox.baseVal;
     return {
@@ -153,18 +153,18 @@ function brushing(drawing, brush, value) {
       y: ((event.clientY - box.top) * view.height) / box.height,
     };
   };
-  drawing.addEventListener('pointerdown', (/** @type {PointerEvent} */ event) => {
+  drawing.addEventListener('pointerdown', (event) => {
     if (event.button || event.pointerType === 'touch') return;
     from = place(event);
     drawing.setPointerCapture(event.pointerId);
     event.preventDefault();
   });
-  drawing.addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
+  drawing.addEventListener('pointermove', (event) => {
     if (!from) return;
     const to = place(event);
     placeBrush(brush, from.x, from.y, to.x, to.y);
   });
-  drawing.addEventListener('pointerup', (/** @type {PointerEvent} */ event) => {
+  drawing.addEventListener('pointerup', (event) => {
     if (!from) return;
     const start = from,
       to = place(event),

@@ -1,7 +1,7 @@
 // Load data from blocks of this file, unpacked on demand, or from the server that sent the page.
 
 /** @type {any} the data of the first screen */
-const first = JSON.parse(/** @type {HTMLElement} */ (document.getElementById('first')).textContent || '{}');
+const first = JSON.parse(document.getElementById('first').textContent || '{}');
 
 const KEPT = 8;
 /** @type {Map<string, Promise<any>>} the most recently unpacked blocks */

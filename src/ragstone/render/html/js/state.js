@@ -17,7 +17,7 @@
  * @property {string} layer metric whose verdicts are underlined; empty for the tab's metric
  */
 
-const FILTERS = /** @type {const} */ (['q', 'status', 'field', 'value', 'below', 'verdict', 'judged', 'reason']);
+const FILTERS = ['q', 'status', 'field', 'value', 'below', 'verdict', 'judged', 'reason'];
 /** The changes that clear every filter. */
 const CLEAR = { q: '', status: '', field: '', value: '', below: '', verdict: '', judged: '', reason: '', ranges: {}, page: 1 };
 
@@ -48,9 +48,9 @@ function readState(fragment) {
   const metrics = new Set(first.metrics.map((metric) => metric.name));
   for (const name of [...FILTERS, 'by', 'of', 'x', 'y', 'tab', 'layer']) {
     const text = given.get(name);
-    if (text !== null) /** @type {any} */ (state)[name] = text;
+    if (text !== null) state[name] = text;
   }
-  for (const name of /** @type {const} */ (['of', 'x', 'y']))
+  for (const name of ['of', 'x', 'y'])
     if (!metrics.has(state[name])) state[name] = usual()[name];
   if (!first.fields.includes(state.by)) state.by = usual().by;
   if (state.status !== 'set_aside' && !first.statuses.includes(state.status)) state.status = '';
@@ -75,8 +75,8 @@ function writeState(state) {
   const plain = usual();
   const told = new URLSearchParams();
   for (const name of [...FILTERS, 'by', 'of', 'x', 'y', 'tab', 'layer']) {
-    const value = /** @type {any} */ (state)[name];
-    if (value && value !== /** @type {any} */ (plain)[name]) told.set(name, value);
+    const value = state[name];
+    if (value && value !== plain[name]) told.set(name, value);
   }
   for (const [metric, [low, high]] of Object.entries(state.ranges))
     told.append('in', `${metric}:${Number(low.toFixed(4))}-${Number(high.toFixed(4))}`);

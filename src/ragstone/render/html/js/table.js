@@ -5,16 +5,16 @@ const byName = () => Object.create(null);
 
 /** The rows loaded so far. */
 const table = {
-  /** @type {number[]} */ position: [],
-  /** @type {string[]} */ id: [],
+  position: [],
+  id: [],
   /** @type {string[]} in a served page, only for rows that were shown */ question: [],
   /** @type {(string | null)[]} null if a record has none; loaded like questions */ response: [],
   /** @type {Set<number>} rows of unreadable records */ setAside: new Set(),
-  /** @type {Record<string, (number | null)[]>} */ values: byName(),
+  values: byName(),
   /** @type {Record<string, number[]>} indexes into first.statuses; -1 for no score */ statuses: byName(),
   /** @type {Record<string, number[]>} kinds of verdicts as bits, see KINDS */ verdicts: byName(),
   /** @type {Record<string, number[]>} places in first.missing, from 1; 0 for none */ reasons: byName(),
-  /** @type {Record<string, (string | null)[]>} */ fields: byName(),
+  fields: byName(),
   /** @type {number[]} number of rows of each block */ sizes: [],
   /** Number of blocks whose results were read. */ read: 0,
   /** @type {Map<number, number>} a record's position in the input to its row */ lines: new Map(),
@@ -61,26 +61,22 @@ const linesThere = new Promise((resolve) => {
   allLines = resolve;
 });
 
-/** @param {any} block */
 function addRows(block) {
   const before = table.position.length;
-  for (const name of /** @type {const} */ (['position', 'id', 'question', 'response']))
-    append(/** @type {any} */ (table[name]), block[name] || []);
+  for (const name of ['position', 'id', 'question', 'response']) append(table[name], block[name] || []);
   for (const line of block.set_aside) table.setAside.add(before + line);
   addColumns(block, before);
   table.sizes.push(block.position.length);
-  block.position.forEach((/** @type {number} */ position, /** @type {number} */ line) =>
-    table.lines.set(position, before + line),
-  );
+  block.position.forEach((position, line) => table.lines.set(position, before + line));
 }
 
 /** @param {any} block @param {number} before number of rows before the block */
 function addColumns(block, before) {
-  for (const kind of /** @type {const} */ (['values', 'statuses', 'verdicts', 'reasons', 'fields'])) {
+  for (const kind of ['values', 'statuses', 'verdicts', 'reasons', 'fields']) {
     for (const [name, more] of Object.entries(block[kind] || {})) {
-      const column = /** @type {any[]} */ (table[kind][name] ||= []);
+      const column = (table[kind][name] ||= []);
       while (column.length < before) column.push(0); // no verdicts of this metric so far
-      append(column, /** @type {any} */ (more));
+      append(column, more);
     }
   }
 }
@@ -210,7 +206,7 @@ function addTexts(found) {
 
 /** All rows in an order, which filters do not change. */
 const inOrder = remembering(
-  (/** @type {string} */ sort, /** @type {boolean} */ down) => sorted([...table.position.keys()], sort, down),
+  (sort, down) => sorted([...table.position.keys()], sort, down),
   () => table.position.length,
 );
 
@@ -240,7 +236,7 @@ function testsOf(state) {
   }
   if (state.below) {
     const column = table.values[state.below] || [];
-    tests.push((line) => typeof column[line] === 'number' && /** @type {number} */ (column[line]) < 1);
+    tests.push((line) => typeof column[line] === 'number' && column[line] < 1);
   }
   for (const [metric, [low, high]] of Object.entries(state.ranges)) {
     const column = table.values[metric] || [];

@@ -8,13 +8,6 @@ const STATES = {
   neither: 'neither',
   unknown: 'not labelled',
 };
-/** @type {Record<string, string>} */
-const SPECIALS = {
-  supported_without_sentence: 'supported, but no sentence cited',
-  general: 'needs no support',
-  well_known_fact: 'a well-known fact',
-  numerical_reasoning: 'follows from numbers',
-};
 
 /** @param {any} row a context sentence */
 function stateOf(row) {
@@ -74,7 +67,7 @@ function traceView(record, lights) {
     for (const key of row.support) tied.get(key)?.push(row.key);
   });
   const box = el('div.map');
-  const show = (/** @type {string} */ key, /** @type {Child[]} */ words) => {
+  const show = (key, words) => {
     tieLines(
       box,
       lines,
@@ -85,18 +78,12 @@ function traceView(record, lights) {
   };
   // By default, all lines are shown faintly.
   const hide = () => {
-    const all = detail.response.flatMap((row) => row.support.map((/** @type {string} */ key) => [row.key, key]));
+    const all = detail.response.flatMap((row) => row.support.map((key) => [row.key, key]));
     tieLines(box, lines, squares, all, true);
     refill(reading, restingWords());
   };
   new ResizeObserver(hide).observe(box);
-  const button = (
-    /** @type {string} */ key,
-    /** @type {string} */ state,
-    /** @type {string} */ word,
-    /** @type {string} */ text,
-    /** @type {number} */ number,
-  ) => {
+  const button = (key, state, word, text, number) => {
     const made = el(
       'button',
       {
@@ -135,14 +122,14 @@ function traceView(record, lights) {
       return made;
     }),
   );
-  box.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => moveSquare(event, [...squares.values()]));
+  box.addEventListener('keydown', (event) => moveSquare(event, [...squares.values()]));
   refill(
     box,
     lines,
     el('div.band', el('span.label', 'Contexts'), el('div.squares', passages)),
     el('div.band.response', el('span.label', 'Response'), el('div.squares', response)),
   );
-  const kept = (/** @type {string} */ state) => detail.contexts.filter((row) => stateOf(row) === state);
+  const kept = (state) => detail.contexts.filter((row) => stateOf(row) === state);
   return el(
     'div',
     traceScores(record),
@@ -194,7 +181,7 @@ function traceLegend(detail, entries) {
     detail.contexts.filter((row) => stateOf(row) === state).length,
   ]);
   const kinds = tally(entries).map(({ kind, word, number }) => [kind, word, number]);
-  const list = (/** @type {any[][]} */ rows, /** @type {string} */ name) =>
+  const list = (rows, name) =>
     el(
       'ul',
       { class: 'legend', 'aria-label': name },
@@ -240,8 +227,8 @@ function standingOut(record, rows, title) {
  */
 function tieLines(box, lines, squares, pairs, faint = false) {
   const frame = box.getBoundingClientRect();
-  const middle = (/** @type {Element} */ element) => {
-    const place = /** @type {Element} */ (element.firstChild).getBoundingClientRect();
+  const middle = (element) => {
+    const place = element.firstChild.getBoundingClientRect();
     return [place.left - frame.left + place.width / 2, place.top - frame.top + place.height / 2];
   };
   filled(lines, { viewBox: `0 0 ${frame.width} ${frame.height}`, width: frame.width, height: frame.height }, []);
@@ -260,7 +247,7 @@ function tieLines(box, lines, squares, pairs, faint = false) {
 
 /** @param {KeyboardEvent} event @param {Element[]} squares */
 function moveSquare(event, squares) {
-  const at = squares.indexOf(/** @type {Element} */ (event.target));
+  const at = squares.indexOf(event.target);
   const next = {
     ArrowRight: at + 1,
     ArrowDown: at + 1,

@@ -10,7 +10,7 @@ function unitTable(record, metrics, lights, unit) {
   const rows = new Map();
   for (const metric of there)
     for (const entry of record.of(metric))
-      rows.set(entry.unit.id, [...(rows.get(entry.unit.id) || []), /** @type {any} */ ({ ...entry, metric })]);
+      rows.set(entry.unit.id, [...(rows.get(entry.unit.id) || []), { ...entry, metric }]);
   const ordered = [...rows.values()];
   const weighed = ordered.some(([entry]) => entry.unit.importance);
   if (weighed) ordered.sort((a, b) => rank(a[0].unit) - rank(b[0].unit));
@@ -117,10 +117,10 @@ function scaled(verdict) {
  */
 function whyOf(record, entry, several, lights) {
   const reason = entry.verdict.failure || entry.verdict.reason;
-  const giver = entry.verdict.members?.find((/** @type {any} */ member) => member.reason === reason);
+  const giver = entry.verdict.members?.find((member) => member.reason === reason);
   const by = giver ? [foreign(shortJudges([giver.judge])[giver.judge]), ': '] : null; // a panel's reason is of one member
-  const quotes = entry.quotes.map((/** @type {Quote} */ quote) => quoteLine(record, quote, entry.metric));
-  const special = entry.special.map((/** @type {string} */ name) => SPECIALS[name] || name).join(', ');
+  const quotes = entry.quotes.map((quote) => quoteLine(record, quote, entry.metric));
+  const special = entry.special.join(', ');
   if (!reason && !quotes.length && !special) return null;
   return el(
     'div.because',
@@ -209,7 +209,7 @@ function scoresTable(record, lights) {
             Object.values(score.detail?.steps || {}).map((steps) =>
               el(
                 'ol.note',
-                steps.map((/** @type {string} */ step) => el('li', foreign(step))),
+                steps.map((step) => el('li', foreign(step))),
               ),
             ),
             score.signature
@@ -227,27 +227,16 @@ function scoresTable(record, lights) {
   );
 }
 
-/** A score's status, grade, counts and other details. @param {any} score */
+/** What a score is based on. @param {any} score */
 function standing(score) {
-  const detail = score.detail || {};
-  const facts = [];
-  const times = (score.repeats?.values || []).map((/** @type {number | null} */ value) => percent(value));
-  if (score.status !== 'scored') facts.push(STATUS[score.status] || score.status);
-  if (score.grade) facts.push(score.grade);
-  else if (score.asked)
-    facts.push(
-      score.unjudged
-        ? `${score.asked - score.unjudged} of ${plural(score.asked, 'verdict')}`
-        : plural(score.asked, 'verdict'),
-    );
-  if (score.value !== null && score.low !== undefined)
-    facts.push(`could be ${between(score.low, score.high)}% if all units were judged`);
-  if (score.outcome) facts.push(score.outcome.toLowerCase());
-  if (detail.left_out) facts.push(`${detail.left_out} left out by a limit`);
-  if (detail.duplicates) facts.push(`${detail.duplicates} duplicate claims left out`);
-  if (detail.shortcut) facts.push(`no judge call needed: ${score.verdicts[0].reason}`);
-  if (detail.band) facts.push(detail.band);
-  if (typeof detail.agreement === 'number') facts.push(`judges agree in ${percent(detail.agreement)} of cases`);
-  if (score.repeats) facts.push(`asked ${score.repeats.values.length} times: ${times.join(', ')}`);
-  return foreign(facts.join(' \u00b7 '));
+  const verdicts = plural(score.asked, 'verdict');
+  const judged = score.unjudged ? `${score.asked - score.unjudged} of ${verdicts}` : verdicts;
+  const values = score.repeats?.values || [];
+  const facts = [
+    score.status === 'scored' ? '' : STATUS[score.status] || score.status,
+    score.grade || (score.asked ? judged : ''),
+    ...(score.facts || []),
+    values.length ? `asked ${values.length} times: ${values.map((value) => percent(value)).join(', ')}` : '',
+  ];
+  return foreign(facts.filter(Boolean).join(' \u00b7 '));
 }

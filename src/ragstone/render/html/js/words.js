@@ -50,15 +50,6 @@ function kindOf(verdict) {
   return verdict.value >= 1 ? 'yes' : verdict.value <= 0 ? 'no' : 'partly';
 }
 
-/** The metric's word for a verdict, which depends on the judge. @param {string} metric @param {any} verdict */
-function wordFor(metric, verdict) {
-  const { labels, open } = measureOf(metric);
-  if (open && verdict.label !== null && !Object.hasOwn(labels[''], verdict.label)) return verdict.label;
-  const [own, kind] = [labels[verdict.judge] || labels[''], kindOf(verdict)];
-  if (kind === 'no' && own.legend && /^contradicted\b/.test(verdict.reason || '')) return own.contradicted;
-  return (kind === 'no' && own[verdict.label]) || own[`${kind} ${verdict.unit.split('/').at(-2)}`] || own[kind];
-}
-
 /**
  * Short names of judges: `gpt-4o-mini` for `openai/gpt-4o-mini@HOST`, `human:a.jsonl` for `human:labels/a.jsonl`. Judges of the same model keep their host,
  * or else their whole name.
@@ -68,8 +59,9 @@ function shortJudges(names) {
   const short = names.map((name) => name.split('@')[0].replace(/[^:]*\//, '') || name);
   const hosts = names.map((name) => /@(?:\w+:\/\/)?([^/]+)/.exec(name)?.[1]);
   const hosted = names.map((name, place) => (hosts[place] ? `${short[place]}@${hosts[place]}` : name));
-  const found = names.map((name, place) =>
-    [short, hosted, names].find((all) => all.indexOf(all[place]) === all.lastIndexOf(all[place]))?.[place],
+  const found = names.map(
+    (name, place) =>
+      [short, hosted, names].find((all) => all.indexOf(all[place]) === all.lastIndexOf(all[place]))?.[place],
   );
   return Object.fromEntries(names.map((name, place) => [name, found[place] || name]));
 }
@@ -90,9 +82,7 @@ function metricOf(score) {
  */
 function measureOf(score) {
   const name = metricOf(score);
-  return Object.hasOwn(first.measures, name)
-    ? first.measures[name]
-    : { heading: name.replaceAll('_', ' '), labels: {} };
+  return Object.hasOwn(first.measures, name) ? first.measures[name] : { heading: name.replaceAll('_', ' ') };
 }
 
 /** Whether lower values of a score are better. @param {string} score */
