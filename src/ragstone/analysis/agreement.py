@@ -18,20 +18,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from ragstone.analysis import ranking_agreement as ranking
 from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
 from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
 from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
-from ragstone.analysis.ranking_agreement import (
-    AtK,
-    JoinedRun,
-    RankingAgreement,
-    RepeatedMean,
-    at_k,
-    attempts_of,
-    rankings,
-    repeated,
-    systems_of,
-)
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import scores_of
 from ragstone.errors import InputError
@@ -124,9 +114,9 @@ class MetricAgreement(Struct, frozen=True):
     textless: int
     labelled_in_part: int
     unlike: int
-    systems: tuple[RankingAgreement, ...]
-    repeats: tuple[RepeatedMean, ...]
-    at_k: tuple[AtK, ...]
+    systems: tuple[ranking.RankingAgreement, ...]
+    repeats: tuple[ranking.RepeatedMean, ...]
+    at_k: tuple[ranking.AtK, ...]
 
     @property
     def leading(self) -> LabelAgreement:
@@ -262,9 +252,9 @@ def agree(
 def _systems(
     run: AnyRun, gathered: Gathered, others: Sequence[tuple[AnyRun, Sequence[LabelRow]]], by: str | None,
     metrics: Sequence[str] | None,
-) -> list[list[JoinedRun]]:  # fmt: skip
+) -> list[list[ranking.JoinedRun]]:  # fmt: skip
     """Return the run with its repeats, then those of other systems; the scores of a single run are not read."""
-    runs = [JoinedRun(run, gathered, scores_of(run) if others else {})]
+    runs = [ranking.JoinedRun(run, gathered, scores_of(run) if others else {})]
     for other, labels in others:
         bound = [
             replace(row, response=gathered.places[row.record].response)
@@ -273,8 +263,8 @@ def _systems(
         found = join(other, bound, by, metrics)
         if not any(one.units or one.wholes for one in found.metrics.values()):
             raise InputError(_none_joined(other, bound, found, metrics))
-        runs.append(JoinedRun(other, found, scores_of(other)))
-    return systems_of(runs)
+        runs.append(ranking.JoinedRun(other, found, scores_of(other)))
+    return ranking.systems_of(runs)
 
 
 def _refused(every: Sequence[Gathered]) -> tuple[Refused, ...]:
@@ -320,7 +310,7 @@ def attached(found: Agreement) -> AgreementDict:
 
 
 def _agreement(
-    name: str, joined: Joined, correction: Method, systems: Sequence[Sequence[JoinedRun]], bare: int
+    name: str, joined: Joined, correction: Method, systems: Sequence[Sequence[ranking.JoinedRun]], bare: int
 ) -> MetricAgreement:
     scale = joined.scale
     assert scale is not None, "labels have joined"
@@ -348,8 +338,8 @@ def _agreement(
             "judge": sum(unit.gold != TRIVIAL for unit in called),
         },
         textless=bare, labelled_in_part=joined.part, unlike=joined.unlike,
-        systems=rankings(systems, name), repeats=repeated(systems[0], name),
-        at_k=at_k(attempts_of(repeats)) if len(repeats) > 1 else (),
+        systems=ranking.rankings(systems, name), repeats=ranking.repeated(systems[0], name),
+        at_k=ranking.at_k(ranking.attempts_of(repeats)) if len(repeats) > 1 else (),
     )  # fmt: skip
 
 

@@ -18,21 +18,12 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ragstone import metrics
+from ragstone.analysis import threshold_words as words
 from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, NoSharedRecordError, compare, records_said, said
 from ragstone.analysis.counts import absences
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, ScoreNumbers, bounds_of, scores_of
-from ragstone.analysis.threshold_words import (
-    attaching,
-    called,
-    drop_said,
-    interval_said,
-    limit_said,
-    points_said,
-    told_apart,
-    why_without,
-)
 from ragstone.analysis.verdicts import Wanting, reason_of, wanting
 from ragstone.errors import ConfigError, InputError
 from ragstone.result_types import AgreementDict
@@ -166,7 +157,7 @@ def check_run(
     for threshold in wanted:
         if threshold.metric not in known:
             absent = metrics.instead_of(threshold.metric, known)
-            raise InputError(f"{called(run)} has no metric '{threshold.metric}'{absent}")
+            raise InputError(f"{words.called(run)} has no metric '{threshold.metric}'{absent}")
     flags = {one.metric: f"--{one.kind.replace('_', '-')}" for one in wanted if one.kind in DROPS}
     drops = [*flags]
     if reverse := next(filter(metrics.best_at_zero, drops), ""):
@@ -176,7 +167,7 @@ def check_run(
     if drops and baseline is None:
         raise ConfigError(f"{flags[drops[0]]} needs a baseline run; specify it with --baseline")
     if drops and baseline is not None and baseline.place == run.place:
-        raise ConfigError(f"{called(run)} is its own baseline; specify an earlier run with --baseline")
+        raise ConfigError(f"{words.called(run)} is its own baseline; specify an earlier run with --baseline")
     baseline = baseline if drops else None
     comparison, apart = None, ""
     if baseline is not None:
@@ -191,7 +182,7 @@ def check_run(
         run.id,
         run.name,
         len(records),
-        called(baseline) if baseline is not None else "",
+        words.called(baseline) if baseline is not None else "",
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,
@@ -218,8 +209,8 @@ def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapp
         if other is not None:
             ways = f"{other.part}: {other.first or 'the default'}, now {other.second or 'the default'}"
             raise InputError(
-                f"{name}: the baseline {called(baseline)} used different settings ({ways}); evaluate it again with "
-                "this run's judge and parameters"
+                f"{name}: the baseline {words.called(baseline)} used different settings ({ways}); "
+                "evaluate it again with this run's judge and parameters"
             )
     return found
 
@@ -249,7 +240,7 @@ class _Checked(NamedTuple):
     def decision(self, threshold: Threshold) -> Decision:
         """Decide one threshold."""
         total = len(self.records)
-        ends = {called(self.run): self.run.status}
+        ends = {words.called(self.run): self.run.status}
         if self.comparison:
             ends["the baseline"] = self.comparison.first.status
         for name, status in ends.items():
@@ -260,7 +251,7 @@ class _Checked(NamedTuple):
         }
         scored = {record: one.value for record, one in scores.items() if one.value is not None}
         if not scored:
-            return _error(threshold, f"nothing was scored{why_without(scores, total)}")
+            return _error(threshold, f"nothing was scored{words.why_without(scores, total)}")
         if threshold.kind == "min_coverage":
             return self._coverage(threshold, scores, scored)
         if threshold.kind in DROPS and self.apart:
@@ -281,7 +272,7 @@ class _Checked(NamedTuple):
         if len(scored) < total:
             lacking = total - len(scored)
             have = "has" if lacking == 1 else "have"
-            note = f"{lacking:,} of {records_said(total)} {have} no score{why_without(scores, total)}"
+            note = f"{lacking:,} of {records_said(total)} {have} no score{words.why_without(scores, total)}"
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
@@ -290,12 +281,12 @@ class _Checked(NamedTuple):
         most = threshold.kind == "max"
         met = _met(threshold, interval.mean)
         low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
-        found, wanted = told_apart(interval.mean, threshold.limit, len(scored))
+        found, wanted = words.told_apart(interval.mean, threshold.limit, len(scored))
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
-            notes.append(f"the interval extends {'above' if most else 'below'} {limit_said(threshold.limit)}%")
-        end = partial(told_apart, limit=threshold.limit, count=len(scored))
-        between = interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
+            notes.append(f"the interval extends {'above' if most else 'below'} {words.limit_said(threshold.limit)}%")
+        end = partial(words.told_apart, limit=threshold.limit, count=len(scored))
+        between = words.interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
         found = f"mean {found}{between} over {records_said(len(scored))}"
         wanted = f"at {'most' if most else 'least'} {wanted}"
         lowest = () if met else self._lowest(threshold, scored)
@@ -311,10 +302,10 @@ class _Checked(NamedTuple):
             share = "Rogan-Gladen corrects the share that passes, not the mean" if one else ""
             why = share or found["withheld"] if found else "no labels are attached"
             lacking = _error(threshold, f"no corrected mean: {why}")
-            return replace(lacking, notes=(f"attach labels: {attaching(self.run)}",))
+            return replace(lacking, notes=(f"attach labels: {words.attaching(self.run)}",))
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
-        low, wanted = told_apart(least, threshold.limit, count)
+        low, wanted = words.told_apart(least, threshold.limit, count)
         between = f"(95% CI {low.removesuffix('%')} to {points(most, count)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
@@ -338,8 +329,8 @@ class _Checked(NamedTuple):
         total, share = len(self.records), len(scored) / len(self.records)
         met = reaches(share, threshold.limit)
         without = [record for record in self.records if record not in scored][:WORST]
-        found, wanted = told_apart(share, threshold.limit, total)
-        found = f"{len(scored):,} of {records_said(total)} scored, {found}{why_without(scores, total)}"
+        found, wanted = words.told_apart(share, threshold.limit, total)
+        found = f"{len(scored):,} of {records_said(total)} scored, {found}{words.why_without(scores, total)}"
         worst = () if met else tuple(self._worst(threshold, record, None) for record in without)
         return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
 
@@ -352,7 +343,7 @@ class _Checked(NamedTuple):
         one = self.comparison[threshold.metric]
         pairs = one.paired
         if pairs is None:
-            return _error(threshold, f"no record has a value in both {called(self.run)} and the baseline")
+            return _error(threshold, f"no record has a value in both {words.called(self.run)} and the baseline")
         fallen = [moved for moved in one.moved if moved.difference < 0]  # largest first
         if threshold.kind == "max_record_drop":
             return self._record_drop(threshold, fallen, pairs.pairs)
@@ -373,9 +364,9 @@ class _Checked(NamedTuple):
             values = f"{points(first.first)}% to {points(first.second)}%"
             notes.append(f"{records_said(len(fallen))} scored lower{most}: {first.record}, {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
-            notes.append(f"a drop of {points_said(limit + smallest)} or more would be detected with 80% power")
-        drop = f"{points_said(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
-        between = interval_said(pairs.low, pairs.high, lambda value: signed(100 * value))
+            notes.append(f"a drop of {words.points_said(limit + smallest)} or more would be detected with 80% power")
+        drop = f"{words.points_said(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
+        between = words.interval_said(pairs.low, pairs.high, lambda value: signed(100 * value))
         return Decision(
             threshold,
             "failed" if failed else "undecided" if undecided else "passed",
@@ -385,7 +376,7 @@ class _Checked(NamedTuple):
             pairs.pairs,
             f"{drop if pairs.difference else 'same mean as the baseline'}{between} "
             f"over {records_said(pairs.pairs, 'paired record')}",
-            drop_said(threshold.kind, limit),
+            words.drop_said(threshold.kind, limit),
             tuple(notes),
             self._fallen(threshold, fallen) if failed or undecided else (),
         )
@@ -394,8 +385,8 @@ class _Checked(NamedTuple):
         """Decide drops of single records: failed if any exceeds the limit, without a significance test."""
         over = [moved for moved in fallen if moved.difference < -threshold.limit - HAIR]
         largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
-        found = f"largest drop {points_said(abs(largest))}; over the limit: {len(over):,} of {both}"
-        wanted, worst = drop_said(threshold.kind, threshold.limit), self._fallen(threshold, over)
+        found = f"largest drop {words.points_said(abs(largest))}; over the limit: {len(over):,} of {both}"
+        wanted, worst = words.drop_said(threshold.kind, threshold.limit), self._fallen(threshold, over)
         return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), worst)
 
     def _fallen(self, threshold: Threshold, fallen: Sequence[Moved]) -> tuple[Worst, ...]:
@@ -419,7 +410,7 @@ class _Checked(NamedTuple):
             moved = [end - value for value, end in ends.values() if value is not None]
             lost = len(ends) - len(moved)
             end = ((compared + mean(moved)) * decision.count + lost * most) / (decision.count + lost)
-            met, could = _met(threshold, end), told_apart(end, threshold.limit, decision.count)[0]
+            met, could = _met(threshold, end), words.told_apart(end, threshold.limit, decision.count)[0]
             could = f"the {part} could be {could}"
         else:
             assert self.baseline is not None
@@ -434,7 +425,7 @@ class _Checked(NamedTuple):
             else:
                 drop = max(before[record][1] - ends[record][1] for record in both)
                 met = reaches(threshold.limit, drop)
-            could = f"the drop {'in a record ' * (threshold.kind != 'max_drop')}could be {points_said(drop)}"
+            could = f"the drop {'in a record ' * (threshold.kind != 'max_drop')}could be {words.points_said(drop)}"
         if met or not doubted:
             return decision
         note = (

@@ -17,7 +17,7 @@ from ragstone.api.progress import again_and_again
 from ragstone.cli.exit_codes import say
 from ragstone.render.terminal.screen import DOT, Look, Screen, screen
 from ragstone.render.text import NBSP, duration, flat, middle, number, plural
-from ragstone.render.watch import Watch, messages, warnings
+from ragstone.render.watch import Watch, warnings
 
 EVERY: Final = 10.0
 """Seconds between lines if no progress bar can be shown."""
@@ -46,7 +46,7 @@ class RunDisplay(Struct):
         if self.quiet:
             return
         self._watch = Watch(progress.tally, progress.total, flat(progress.survey.name))
-        lines = [*progress.notes, *messages(progress.survey)[:MOST_WARNINGS]]
+        lines = [*progress.notes, *progress.survey.messages[:MOST_WARNINGS]]
         lines += warnings(progress.survey, MOST_WARNINGS)
         for line in lines:
             self.console.print(Text.assemble(("note: ", "quiet"), flat(line)), soft_wrap=not self.console.is_terminal)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, to_builtins
 from msgspec.structs import astuple
 
-from ragstone.render.text import between, coefficient, flat, number, percent, plural
+from ragstone.render.text import between, coefficient, flat, grouped, number, percent, plural
 from ragstone.render.wording import folded
 from ragstone.types import NOTHING
 
@@ -193,10 +193,7 @@ def pairs_said(found: Agreement) -> list[str]:
 
 def limits_said(found: Agreement) -> Iterator[str]:
     """Yield sentences on the units and records that the numbers of each metric leave out, and the notes."""
-    said: dict[str, list[str]] = {}
-    for one in found.metrics:
-        for line in _left_out(one):
-            said.setdefault(line, []).append(one.metric)
+    said = grouped((one.metric, line) for one in found.metrics for line in _left_out(one))
     yield from (f"{', '.join(names)}: {line}." for line, names in said.items())
     yield from (f"{note[:1].upper()}{note[1:]}." for note in found.notes)
 

@@ -14,25 +14,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import Comparison
+from ragstone.render import comparison
 from ragstone.render.agreement import agreements
-from ragstone.render.comparison import (
-    Behind,
-    behind,
-    findings,
-    headline,
-    interval_said,
-    leading_of,
-    limits,
-    moved_title,
-    notes,
-    outcome_said,
-    p_said,
-    record_said,
-    required_said,
-    threshold_said,
-    ways_said,
-    worst_said,
-)
+from ragstone.render.comparison import Behind
 from ragstone.render.text import clean, flat, percent
 from ragstone.stats.points import signed
 
@@ -72,14 +56,14 @@ def junit(gate: CheckResult) -> bytes:
     properties = SubElement(suite, "properties") if lines else suite
     for name, line in lines:
         SubElement(properties, "property", {"name": name, "value": _xml(line)})
-    records = {id(one.decision): one for one in behind(gate)}
+    records = {id(one.decision): one for one in comparison.behind(gate)}
     for decision in gate.decisions:
         case = SubElement(
             suite,
             "testcase",
             {
                 "classname": _xml(f"ragstone.{_short(decision.threshold.metric)}"),
-                "name": _xml(_short(threshold_said(decision))),
+                "name": _xml(_short(comparison.threshold_said(decision))),
                 "time": "0",
             },
         )
@@ -106,7 +90,7 @@ def _told(found: Behind | None) -> Iterator[str]:
     for at, (worst, units) in enumerate(found.records):
         if units or not at:
             yield ""
-        yield f"{_short(worst.record)}  {_short(record_said(worst))}"
+        yield f"{_short(worst.record)}  {_short(comparison.record_said(worst))}"
         for unit in units:
             yield f"  - {_short(unit.text)}"
             if unit.reason:
@@ -137,19 +121,19 @@ def markdown(gate: CheckResult) -> bytes:
     against = f", compared with {_plain(gate.baseline)}" if gate.baseline else ""
     said = [part for line in (*_agreement(gate), *gate.notes) for part in (f"{_plain(line)}.", "")]
     lines = [
-        f"## Ragstone: {outcome_said(gate)}", "", f"{where}{against}", "", *said,
+        f"## Ragstone: {comparison.outcome_said(gate)}", "", f"{where}{against}", "", *said,
         "| | metric | required | found |", "|---|---|---|---|",
     ]  # fmt: skip
     for decision in gate.decisions:
         threshold = decision.threshold
         told = "; ".join(map(_plain, (decision.found, *decision.notes)))
         outcome = f"**{decision.outcome}**" if decision.outcome != "passed" else decision.outcome
-        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {required_said(threshold)} | {told} |")
-    for found in behind(gate):
-        lines += ["", f"### {_plain(worst_said(found.decision))}", ""]
+        lines.append(f"| {outcome} | {_plain(threshold.metric)} | {comparison.required_said(threshold)} | {told} |")
+    for found in comparison.behind(gate):
+        lines += ["", f"### {_plain(comparison.worst_said(found.decision))}", ""]
         lines += [f"The same records as for {_plain(found.as_for)}."] if found.as_for else []
         for worst, units in found.records:
-            lines.append(f"- {_plain(worst.record)}: {_plain(record_said(worst))}")
+            lines.append(f"- {_plain(worst.record)}: {_plain(comparison.record_said(worst))}")
             for unit in units:
                 reason = f" \u2013 {_plain(unit.reason)}" if unit.reason else ""
                 lines.append(f"  - {_plain(unit.text)}{reason}")
@@ -160,24 +144,24 @@ def compared(found: Comparison) -> bytes:
     """Return a comparison in Markdown: the headline, a row per metric, the findings, caveats, and changed records."""
     sides = [f"{side.name} ({side.place}, {side.records:,} records)" for side in (found.first, found.second)]
     before, after = (_plain(side.label.removeprefix("the ")) for side in (found.first, found.second))
-    leading = leading_of(found)
+    leading = comparison.leading_of(found)
     lines = [
         "## Ragstone: comparison", "", f"Compared: {' and '.join(map(_plain, sides))}", "",
-        _plain(headline(found, leading)), "",
+        _plain(comparison.headline(found, leading)), "",
         f"| metric | {before} | {after} | points | 95% CI | p | better/same/worse |", "|---|---|---|---|---|---|---|",
     ]  # fmt: skip
     for one in found.metrics:
         cells = [
             _plain(one.metric), percent(one.first.mean, one.pairs), percent(one.second.mean, one.pairs),
             signed(100 * one.paired.difference) if one.paired else "-",
-            interval_said(one), p_said(one.adjusted), ways_said(one),
+            comparison.interval_said(one), comparison.p_said(one.adjusted), comparison.ways_said(one),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *(f"- {_plain(line)}" for line in (*findings(found), *notes(found)))]
-    for title, told in limits(found).items():
+    lines += ["", *(f"- {_plain(line)}" for line in (*comparison.findings(found), *comparison.notes(found)))]
+    for title, told in comparison.limits(found).items():
         lines += ["", f"### {title}", "", *(f"- {_plain(line)}" for line in told)] if told else []
     if leading is not None and leading.moved:
-        lines += ["", f"### {_plain(moved_title(leading))}", ""]
+        lines += ["", f"### {_plain(comparison.moved_title(leading))}", ""]
         for moved in leading.moved:
             ends = f"{percent(moved.first)} to {percent(moved.second)}"
             lines.append(f"- {_plain(moved.record)}: {ends} ({100 * moved.difference:+.0f})")

@@ -17,7 +17,7 @@ from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.analysis.verdicts import Wanting
 from ragstone.questions import TASKS
-from ragstone.render.text import NBSP, between, flat, number, percent, plural, short_id
+from ragstone.render.text import NBSP, between, flat, grouped, number, percent, plural, short_id
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
@@ -210,13 +210,13 @@ def left_out(found: Comparison) -> list[str]:
     for side, names in ((found.first, found.metrics_first), (found.second, found.metrics_second)):
         if names:
             lines.append(f"Only {side.label} has {', '.join(folded(names))}.")
-    lacking: dict[str, list[str]] = {}
-    for one in found.metrics:
-        if one.unit == "nugget":
-            if one.unmatched:
-                lines.append(f"{one.metric}: {plural(one.unmatched, 'nugget')} in one bank only, or unjudged.")
-        elif told := _lacking(one, found):
-            lacking.setdefault(told, []).append(one.metric)
+    lines += [
+        f"{one.metric}: {plural(one.unmatched, 'nugget')} in one bank only, or unjudged."
+        for one in found.metrics
+        if one.unmatched
+    ]
+    records = (one for one in found.metrics if one.unit == "record")
+    lacking = grouped((one.metric, told) for one in records if (told := _lacking(one, found)))
     return [*lines, *(f"{', '.join(folded(names))}: {told}." for told, names in lacking.items())]
 
 

@@ -20,7 +20,7 @@ from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts, worst_first
 from ragstone.metrics.base import HOW_TO_ADD
 from ragstone.render.agreement import agreements
-from ragstone.render.text import NBSP, between, dollars, duration, flat, number, percent, plural, tokens
+from ragstone.render.text import NBSP, between, dollars, duration, flat, grouped, number, percent, plural, tokens
 from ragstone.render.wording import (
     embedded_among,
     folded,
@@ -48,14 +48,13 @@ class Headline:
 
     def __init__(self, metric: str, entry: Mapping[str, Any], lower: int) -> None:
         signature = entry["signature"]
-        low, high = entry["interval"] or (0.0, 0.0)
         judged = entry["units"]["asked"] - entry["units"]["unjudged"]
         self.metric = metric
         self.title = title_of(metric, signature) or metric
         self.scored: int = entry["scored"]
         self.lower = lower
         self.value = percent(entry["mean"], self.scored)
-        self.interval = between(low, high, self.scored) if entry["interval"] else ""
+        self.interval = interval_of(entry)
         self.sentence = sentence = sentence_of(metric, signature)
         self.units = plural(judged, sentence.unit) if sentence and sentence.unit and judged else ""
         self.short = f"{'are' if lower > 1 else 'is'} below 100%" if lower else "No response is below 100%"
@@ -180,9 +179,7 @@ def show_command(run: Run, options: Sequence[str], *which: str) -> str:
 
 def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the metrics that did not run, with the reason; metrics with the same reason are listed together."""
-    reasons: dict[str, list[str]] = {}
-    for name, why in left_out.items():
-        reasons.setdefault(flat(why).removesuffix(HOW_TO_ADD.format(name)), []).append(name)
+    reasons = grouped((name, flat(why).removesuffix(HOW_TO_ADD.format(name))) for name, why in left_out.items())
     yield from ((", ".join(names), why) for why, names in reasons.items())
 
 
@@ -270,9 +267,7 @@ def judges_of(spec: Mapping[str, Any]) -> list[str]:
 
 def judged_by(spec: Mapping[str, Any]) -> list[str]:
     """Return the judges by name, with the steps that have their own judge and the aggregation of each panel."""
-    alike: dict[str, list[str]] = {}
-    for step, route in _routes(spec):
-        alike.setdefault(f": {_route(route)}" if step else _route(route), []).append(step)
+    alike = grouped((step, f": {_route(route)}" if step else _route(route)) for step, route in _routes(spec))
     return [", ".join(steps) + route for route, steps in alike.items()]
 
 
@@ -438,6 +433,12 @@ def possible(value: float | None, low: float | None, high: float | None, count: 
     if value is None or low is None or high is None or points(low, count) == points(high, count):
         return ""
     return between(low, high, count)
+
+
+def interval_of(metric: Mapping[str, Any]) -> str:
+    """Return the 95% interval of a mean in the summary; empty without one."""
+    low, high = metric["interval"] or (0.0, 0.0)
+    return between(low, high, metric["scored"]) if metric["interval"] else ""
 
 
 def possible_mean(metric: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from ragstone.analysis.run import Run, main_scores, unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in, pieces
-from ragstone.render.facts import RunFacts, cost_said, possible_mean
+from ragstone.render.facts import RunFacts, cost_said, interval_of, possible_mean
 from ragstone.render.text import between, clean, flat, percent, plural, short_id, shorten
 from ragstone.render.wording import ORDER, in_words, kind_of, place, why, word
 
@@ -105,7 +105,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
         (
             name,
             _right(percent(entry["mean"], entry["scored"])),
-            _right(between(*entry["interval"], entry["scored"])) if entry["interval"] else "",
+            _right(interval) if (interval := interval_of(entry)) else "",
             _bar(entry["mean"]),
             _right(f"{entry['scored']:,} of {entry['total']:,}"),
             _right(ends) if (ends := possible_mean(entry)) else "",

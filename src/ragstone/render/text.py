@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 import time
+from collections.abc import Iterable
 from typing import Final
 
 from rich.cells import cell_len
@@ -41,8 +42,11 @@ def flat(text: object) -> str:
 
 
 def shorten(text: str, cells: int, ellipsis: str = "…") -> str:
-    """Return a text on one line, at most ``cells`` terminal cells long, cut at a word or before a bracket near there."""
-    text = flat(text)
+    """Return a text on one line of at most ``cells`` terminal cells, cut at a word or before a bracket near them."""
+    return _cut(flat(text), cells, ellipsis)
+
+
+def _cut(text: str, cells: int, ellipsis: str) -> str:
     if cell_len(text) <= cells:
         return text
     room = max(0, cells - cell_len(ellipsis))
@@ -70,7 +74,7 @@ def middle(text: str, cells: int, ellipsis: str = "…") -> str:
     while used + cell_len(text[start - 1]) <= room // 2:
         start -= 1
         used += cell_len(text[start])
-    return shorten(text, room - used, "") + ellipsis + text[start:]
+    return _cut(text, room - used, "") + ellipsis + text[start:]
 
 
 def short_id(record: str, ellipsis: str = "…", position: int = 0) -> str:
@@ -116,6 +120,14 @@ def coefficient(value: float | None) -> str:
 def number(value: int) -> str:
     """Return ``1,243``."""
     return f"{value:,}"
+
+
+def grouped(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the names that have each text, in order, given pairs of a name and its text."""
+    found: dict[str, list[str]] = {}
+    for name, text in named:
+        found.setdefault(text, []).append(name)
+    return found
 
 
 def plural(count: int, one: str, many: str = "") -> str:

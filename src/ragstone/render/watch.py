@@ -84,8 +84,3 @@ def warnings(found: Survey, most: int) -> list[str]:
     lines = [flat(line) for line in found.warnings]
     rest = len(lines) - most
     return lines if rest <= 0 else [*lines[:most], f"and {plural(rest, 'more kind')} of notes"]
-
-
-def messages(found: Survey) -> list[str]:
-    """Return why records cannot be read, one line per reason."""
-    return [flat(line) for line in found.messages]

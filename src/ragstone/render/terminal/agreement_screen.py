@@ -14,16 +14,7 @@ from ragstone.analysis.label_agreement import UNJUDGED, LabelAgreement
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.metrics import column_of
-from ragstone.render.agreement import (
-    FiguresTable,
-    agreement_said,
-    ends_said,
-    figures_of,
-    kappa_said,
-    limits_said,
-    pairs_said,
-    wholes_said,
-)
+from ragstone.render import agreement
 from ragstone.render.facts import handle, show_command
 from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section, told_rows
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
@@ -51,7 +42,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
         _not_joined(found, look),
         Group(_table(found), *(Prose(line, "quiet") for line in _limits(found))),
         *(_matrix(one, flat(found.labelled_by)) for one in found.metrics),
-        *(_figures(one) for one in figures_of(found)),
+        *(_figures(one) for one in agreement.figures_of(found)),
         _annotators(found),
         _disagreements(found, run, look),
         _parsed(found),
@@ -64,7 +55,7 @@ def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     items, count = one.leading, one.leading.matrix.n
     units = plural(count, one.unit if items is one.items else one.whole)
     counted = f"{units} from {plural(items.records, 'record')}" if count else ""
-    said = agreement_said(people, one.unit, counted, items.kappa, items.interval)
+    said = agreement.agreement_said(people, one.unit, counted, items.kappa, items.interval)
     if count and items.kappa is not None:
         said += f"; always answering '{items.constant}' would be right {percent(items.matrix.base_rate)} of the time"
     return f"{said}."
@@ -94,7 +85,10 @@ def _table(found: Agreement) -> RenderableType:
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
         items("kappa", [coefficient(one.kappa) if one else "" for one, _ in of]),
-        replace(items("kappa 95% CI", [ends_said(one.interval) if one else "" for one, _ in of], 2), short="kappa CI"),
+        replace(
+            items("kappa 95% CI", [agreement.ends_said(one.interval) if one else "" for one, _ in of], 2),
+            short="kappa CI",
+        ),
         items("mean", raw, 5),
         items("corrected", corrected),
         items("95% CI", [_ends(mean) for _, mean in of]),
@@ -127,7 +121,7 @@ def _limits(found: Agreement) -> Iterator[str]:
     yield "guess: the accuracy of always giving the most frequent gold label."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
-    yield from limits_said(found)
+    yield from agreement.limits_said(found)
 
 
 # ---- one metric
@@ -146,7 +140,11 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     whole = one.wholes if one.wholes is not one.leading else None
     told = [
         _measures(one.leading),
-        *([f"{wholes_said(one)}: kappa {kappa_said(whole.kappa, whole.interval)}"] if whole else []),
+        *(
+            [f"{agreement.wholes_said(one)}: kappa {agreement.kappa_said(whole.kappa, whole.interval)}"]
+            if whole
+            else []
+        ),
     ]
     return section(
         one.metric,
@@ -171,7 +169,7 @@ def _measures(items: LabelAgreement) -> str:
     return ", ".join(parts)
 
 
-def _figures(one: FiguresTable) -> RenderableType:
+def _figures(one: agreement.FiguresTable) -> RenderableType:
     """Return lines of text and a table, limited to ``GROUPS`` rows."""
     columns = [
         Column(title, [row[at] for row in one.rows[:GROUPS]], right=at > 0, least=0 if at else 8)
@@ -198,7 +196,7 @@ def _annotators(found: Agreement) -> RenderableType | None:
         Column("cannot tell", [number(one.cannot_tell) for one in named], right=True, drop=1),
         *([Column("time", times, right=True, drop=2)] if any(times) else []),
     ]
-    lines = pairs_said(found)
+    lines = agreement.pairs_said(found)
     lines += [
         f"Krippendorff's alpha among {flat(found.labelled_by)}: {coefficient(one.people_alphas.nominal)} ({one.metric})"
         for one in found.metrics if one.people_alphas is not None and len(named) > 2

@@ -13,10 +13,10 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.base import Metric
 from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
-from ragstone.render.facts import possible, possible_mean
+from ragstone.render.facts import interval_of, possible, possible_mean
 from ragstone.render.terminal.screen import DOT, Look, Prose, indented, section
 from ragstone.render.terminal.tables import Column, fitting, table
-from ragstone.render.text import between, flat, number, percent
+from ragstone.render.text import flat, grouped, number, percent
 from ragstone.stats.points import signed
 
 RECALL: Final = NuggetRecall
@@ -59,7 +59,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         sides = [found[side] if side < len(found) else None for found in rows.values()]
         means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
-        columns.append(Column("95% CI", [interval(entry) if entry else "" for entry in sides], right=True, drop=2))
+        columns.append(Column("95% CI", [interval_of(entry) if entry else "" for entry in sides], right=True, drop=2))
     scored = [_scored(drawn.titles, found) for found in rows.values()]
     could_be = [", ".join(filter(None, map(possible_mean, found))) for found in rows.values()]
     columns += [Column("scored", scored, right=True, drop=3), Column("could be", could_be, right=True, drop=1)]
@@ -70,7 +70,9 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         told = zip(rows, could_be, strict=True)
         below += [f"{row} could be {ends}% if all units were judged" for row, ends in told if ends]
     if "scored" not in titles:
-        below += [f"{', '.join(names)}: {told} scored" for told, names in _alike(rows, scored).items()]
+        below += [
+            f"{', '.join(names)}: {told} scored" for told, names in grouped(zip(rows, scored, strict=True)).items()
+        ]
     below += [
         f"{metric.name}.{name}: {passed(entry)} passed"
         for row, found in rows.items()
@@ -81,22 +83,6 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     notes = [Prose(line, "quiet") for line in [*below, _legend(metric, signature)]]
     styles = ["quiet" if found[0]["mean"] is None else "" for found in rows.values()]
     return Group(table(columns, styles), *notes)
-
-
-def _alike(rows: Iterable[str], told: Iterable[str]) -> dict[str, list[str]]:
-    """Return each distinct text with the rows it applies to."""
-    found: dict[str, list[str]] = {}
-    for row, text in zip(rows, told, strict=True):
-        found.setdefault(text, []).append(row)
-    return found
-
-
-def interval(entry: Mapping[str, Any]) -> str:
-    """Return the bounds of a mean's interval; empty without one."""
-    if not entry["interval"]:
-        return ""
-    low, high = entry["interval"]
-    return between(low, high, entry["scored"])
 
 
 def _scored(titles: Sequence[str], found: Sequence[Mapping[str, Any]]) -> str:
@@ -150,14 +136,11 @@ def _told(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
 
 def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
     """Return why columns have no value, with their names; a reason for a whole row is listed under the row's name."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, str | None] = {}
     for row, scores in rows.items():
         why = [score["reason"] if score["value"] is None else None for score in scores]
-        names = {row: why[0]} if len(set(why)) == 1 else dict(zip(drawn.rows[row], why, strict=True))
-        for name, reason in names.items():
-            if reason is not None:
-                found.setdefault(reason, []).append(name)
-    return found
+        found |= {row: why[0]} if len(set(why)) == 1 else dict(zip(drawn.rows[row], why, strict=True))
+    return grouped((name, reason) for name, reason in found.items() if reason is not None)
 
 
 def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:

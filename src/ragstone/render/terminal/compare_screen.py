@@ -18,25 +18,9 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
+from ragstone.render import comparison
 from ragstone.render.agreement import agreements
-from ragstone.render.comparison import (
-    Behind,
-    behind,
-    contexts_said,
-    findings,
-    headline,
-    interval_said,
-    leading_of,
-    limits,
-    moved_title,
-    notes,
-    outcome_said,
-    p_said,
-    record_said,
-    threshold_said,
-    ways_said,
-    worst_said,
-)
+from ragstone.render.comparison import Behind
 from ragstone.render.facts import RunFacts, handle, show_command
 from ragstone.render.terminal.columns import columns_of
 from ragstone.render.terminal.outcome import Place
@@ -69,13 +53,13 @@ def compare_page(
     found: Comparison, first: AnyRun, second: AnyRun, look: Look, place: Place | None = None, *, follow: bool = True
 ) -> Page:
     """Return the whole screen of a comparison; ``follow`` adds the next command."""
-    leading = leading_of(found)
+    leading = comparison.leading_of(found)
     return page(
         _titles(found, look),
-        Prose(headline(found, leading)),
+        Prose(comparison.headline(found, leading)),
         _table(found),
-        Group(*map(Prose, findings(found)), *(Prose(note, "quiet") for note in notes(found))),
-        *(section(title, *map(Prose, lines)) for title, lines in limits(found).items() if lines),
+        Group(*map(Prose, comparison.findings(found)), *(Prose(note, "quiet") for note in comparison.notes(found))),
+        *(section(title, *map(Prose, lines)) for title, lines in comparison.limits(found).items() if lines),
         _moved(leading, found, (first, second), look) if leading is not None else None,
         _following(leading, (first, second), place or Place()) if follow else None,
     )
@@ -124,10 +108,10 @@ def _table(found: Comparison) -> RenderableType:
         column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, one.pairs)),
         column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, one.pairs)),
         column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
-        column("95% CI", interval_said, 3),
-        column("p", lambda one: p_said(one.adjusted), 4),
+        column("95% CI", comparison.interval_said, 3),
+        column("p", lambda one: comparison.p_said(one.adjusted), 4),
         *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),
-        replace(column("better/same/worse", ways_said, 1), short="+/=/-"),
+        replace(column("better/same/worse", comparison.ways_said, 1), short="+/=/-"),
     ]
     styles = ["" if one is None else _STYLES.get(one.finding, "quiet") for _, one in rows]
     return Fitted([column for column in columns if any(column.cells)], styles)
@@ -160,12 +144,12 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
         worse, better = (theirs, ours) if side else (ours, theirs)
         units = wanting(worse, one.metric, better) if worse is not None else ()
         values = f"{percent(moved.first)} to {percent(moved.second)}"
-        if 2 * found.other_contexts <= found.shared and ours and theirs and contexts_said(ours, theirs):
+        if 2 * found.other_contexts <= found.shared and ours and theirs and comparison.contexts_said(ours, theirs):
             values += ", other contexts"  # if most have others, the warning is enough
         values += f"; in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
-    return _records(moved_title(one), grid(rows, "><"), signs, look) if rows else None
+    return _records(comparison.moved_title(one), grid(rows, "><"), signs, look) if rows else None
 
 
 def _side(metric: str, moved: Moved) -> int:
@@ -203,14 +187,14 @@ def _following(leading: Compared | None, runs: tuple[AnyRun, AnyRun], place: Pla
 
 def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str] = ()) -> Page:
     """Return the whole screen of a check."""
-    said = outcome_said(gate)
+    said = comparison.outcome_said(gate)
     title = heading(gate.name, look, *([f"run {gate.run}"] if gate.run else []), plural(gate.records, "record"))
     if gate.baseline:
         title.append(f"\nbaseline {flat(gate.baseline)}", style="quiet")
     return page(
         title,
         _decisions(gate),
-        *(_worst(found, run, look) for found in behind(gate, 1)),
+        *(_worst(found, run, look) for found in comparison.behind(gate, 1)),
         Prose(f"{said[:1].upper()}{said[1:]}."),
         *(Prose(flat(note), "quiet") for note in gate.notes),
         Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
@@ -233,13 +217,13 @@ def _decisions(gate: CheckResult) -> RenderableType:
     for decision in gate.decisions:
         said = [Prose(flat(line), "quiet") for line in (decision.found, *decision.notes)]
         outcome = Text(decision.outcome, style=_OUTCOMES[decision.outcome])
-        rows.append((outcome, Group(Text(threshold_said(decision)), *said)))
+        rows.append((outcome, Group(Text(comparison.threshold_said(decision)), *said)))
     return grid(rows, "<~", first=wide)
 
 
 def _worst(found: Behind, run: AnyRun, look: Look) -> RenderableType:
     """Return the records behind a threshold, each with its worst unit unless that is already listed above."""
-    title = worst_said(found.decision)
+    title = comparison.worst_said(found.decision)
     if found.as_for:
         return section(title, indented(Prose(f"the same records as for {flat(found.as_for)}")))
     room, metric = look.width - 4, found.decision.threshold.metric
@@ -247,6 +231,6 @@ def _worst(found: Behind, run: AnyRun, look: Look) -> RenderableType:
     signs: list[tuple[str, str]] = []
     for one, units in found.records:
         result = run.find(one.record)
-        blocks.append(record_lines(one.record, record_said(one), units, result, look, room))
+        blocks.append(record_lines(one.record, comparison.record_said(one), units, result, look, room))
         signs += _signs(metric, result, units)
     return _records(title, Group(*blocks), signs, look)

@@ -24,8 +24,8 @@ from ragstone.render.facts import judged_by, lead
 from ragstone.render.terminal.columns import RECALL
 from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, heading, indented, page, section
 from ragstone.render.terminal.tables import Column, Fitted, grid, marked
-from ragstone.render.text import NBSP, clean, flat, middle, moment, number, percent, plural, size
-from ragstone.render.watch import messages, warnings
+from ragstone.render.text import NBSP, clean, flat, grouped, middle, moment, number, percent, plural, size
+from ragstone.render.watch import warnings
 from ragstone.render.wording import scored_by
 from ragstone.types import NOTHING, nouns
 
@@ -260,7 +260,7 @@ def survey_page(found: Survey, able: Mapping[str, int], named: Mapping[str, str]
         _fields(found) if found.records else None,
         *(_metrics(able, named, found.records) if any(able.values()) else ()),
         _notes("Notes", warnings(found, MOST_NOTES)),
-        _notes("Unreadable records", messages(found)),
+        _notes("Unreadable records", [*map(flat, found.messages)]),
         facts([("Next", Command(following)), *_unmapped(found)]) if following else None,
     )
 
@@ -278,9 +278,9 @@ def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> I
     """Yield the metrics that run, those that run only if named, and those that cannot run, by reason."""
     usual = {name: count for name, count in able.items() if count and not named.get(name)}
     others = {name: count for name, count in able.items() if count and named.get(name)}
-    unable: dict[str, list[str]] = {}
-    for name in (name for name, count in able.items() if not count):
-        unable.setdefault(named.get(name) or "no record has all required fields", []).append(name)
+    unable = grouped(
+        (name, named.get(name) or "no record has all required fields") for name, count in able.items() if not count
+    )
     yield _shares("Metrics that run", usual, total) if usual else None
     if others:
         whys = {

@@ -15,15 +15,8 @@ from rich.text import Text
 from ragstone.analysis.run import Run, main_scores
 from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
 from ragstone.records.object_stores import is_address
-from ragstone.render.facts import (
-    Low,
-    RunFacts,
-    calls_said,
-    comparable,
-    cost_said,
-    possible_mean,
-)
-from ragstone.render.terminal.columns import columns_of, columns_of_run, interval, methods_block, passed, repeats_block
+from ragstone.render.facts import Low, RunFacts, calls_said, comparable, cost_said, interval_of, possible_mean
+from ragstone.render.terminal.columns import columns_of, columns_of_run, methods_block, passed, repeats_block
 from ragstone.render.terminal.screen import (
     Command,
     Look,
@@ -121,7 +114,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     columns = [
         Column("", list(entries)),
         Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
-        Column("95% CI", [interval(entry) for entry in told], right=True),
+        Column("95% CI", [interval_of(entry) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
         Column("could be", [possible_mean(entry) for entry in told], right=True, drop=2),
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),
