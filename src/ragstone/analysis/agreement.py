@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ragstone.analysis import ranking_agreement as ranking
-from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_means
+from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_mean
 from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
 from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
 from ragstone.analysis.saved import AnyRun
@@ -327,7 +327,7 @@ def _agreement(
         label_agreement(kept, scale), label_agreement(kept, scale, unjudged=True),
         label_agreement(wholes, scale) if wholes else None,
         people_alphas(kept, scale),
-        corrected_means(joined, correction),
+        tuple(corrected_mean(joined, one, correction) for one in joined.metric.given_names() if one in joined.stand),
         tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),
         unjudged=sum(unit.judged is None and unit.gold in scale.labels for unit in kept),
         ties=sum(unit.gold is None for unit in kept),

@@ -61,12 +61,8 @@ class CorrectedMean(Struct, frozen=True):
         }  # fmt: skip
 
 
-def corrected_means(joined: Joined, method: Method) -> tuple[CorrectedMean, ...]:
-    """Return the corrected mean of each of a metric's scores that depends on labelled units."""
-    return tuple(_corrected(joined, score, method) for score in joined.metric.given_names() if score in joined.stand)
-
-
-def _corrected(joined: Joined, score: str, method: Method) -> CorrectedMean:
+def corrected_mean(joined: Joined, score: str, method: Method) -> CorrectedMean:
+    """Return the corrected mean of one of a metric's scores that depend on labelled units."""
     values, settled = joined.values[score], joined.settled[score]
     others: Sequence[float] = joined.others[score]
     if method == "rogan_gladen":  # it counts labels, and a tie is none

@@ -41,23 +41,16 @@ def evidence_in(result: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
 
 def pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterable[tuple[int, int, bool]]:
     """Yield (start, end, whether it is evidence) in order; a start of -1 marks omitted text."""
-    if full:
-        at = 0
-        for start, end in spans:
-            yield at, start, False
-            yield start, end, True
-            at = end
-        yield at, len(text), False
-        return
+    around = len(text) if full else AROUND
     if not spans:
-        cut = _word(text, OPENING, -1) if len(text) > OPENING + GAP else len(text)
+        cut = _word(text, OPENING, -1) if len(text) > OPENING + GAP and not full else len(text)
         yield 0, cut, False
         if cut < len(text):
             yield -1, -1, False
         return
     at = 0
     for index, (start, end) in enumerate(spans):
-        lead = _word(text, max(at, start - AROUND), 1)
+        lead = _word(text, max(at, start - around), 1)
         if lead - at <= GAP:
             lead = at
         if lead > at:
@@ -65,7 +58,7 @@ def pieces(text: str, spans: Sequence[tuple[int, int]], *, full: bool) -> Iterab
         yield lead, start, False
         yield start, end, True
         following = spans[index + 1][0] if index + 1 < len(spans) else len(text)
-        at = min(following, _word(text, end + AROUND, -1))
+        at = min(following, _word(text, end + around, -1))
         if following - at <= GAP:
             at = following
         yield end, max(end, at), False

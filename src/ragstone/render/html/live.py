@@ -186,7 +186,7 @@ class Live(ThreadingHTTPServer):
         if kind == "search":
             blocks, _, words = of.partition("-")
             return JSON, to_json(held.search(unquote(words), int(blocks)))
-        result = held.result(int(of))
+        result = held.run.at(int(of))
         if result is None:
             raise _AbsentError
         if kind == "calls":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -60,7 +60,8 @@ class ServedRun:
     def rows(self, number: int) -> dict[str, Any]:
         """Return a block of the table: ids and scores without texts, which is 100 times faster than reading results."""
         after, until = number * ROWS, (number + 1) * ROWS
-        ids = self._kept(self.run.store.ids(self.run.id, after, until))
+        known = self.run.store.ids(self.run.id, after, until)
+        ids = {place: name for place, name in known.items() if self._shown(place)}
         lines = {place: line for line, place in enumerate(ids)}
         values: dict[str, list[float | None]] = {name: [None] * len(ids) for name in self._metrics}
         statuses = {name: [-1] * len(ids) for name in self._metrics}
@@ -79,7 +80,10 @@ class ServedRun:
         """Return the verdict kinds, fields and reasons of a block of rows, as JSON; index the words of their texts."""
         if number not in self._more:
             rows = []
-            for result in self._results(number * ROWS, (number + 1) * ROWS):
+            for row in self.run.store.results(self.run.id, number * ROWS, (number + 1) * ROWS):
+                if not self._shown(row.position):
+                    continue
+                result = orjson.loads(row.document)
                 rows.append(row_of(result))
                 if self._room > 0:
                     text = text_of(result).lower()
@@ -92,11 +96,11 @@ class ServedRun:
 
     def worst(self) -> list[dict[str, Any]]:
         """Return the lowest records, for printing; this reads all scores."""
-        return [one for one in worst_of(self._told) if self._places is None or one["position"] in self._places]
+        return [one for one in worst_of(self._told) if self._shown(one["position"])]
 
     def lines(self, places: Sequence[int]) -> list[list[Any]]:
         """Return texts of some records: position, beginnings of question and response, and all searchable text."""
-        found = [(place, result) for place in places if (result := self.result(place)) is not None]
+        found = [(place, result) for place in places if (result := self.run.at(place)) is not None]
         rows = [(place, row_of(result), text_of(result)) for place, result in found]
         return [[place, row.question, row.response, text] for place, row, text in rows]
 
@@ -114,18 +118,9 @@ class ServedRun:
         ]
         return {"found": sorted(set.intersection(*found)) if found else [], "read": self._searched}
 
-    def result(self, place: int) -> Result | None:
-        """Return the result at an input position; None if there is none."""
-        row = self.run.store.result(self.run.id, position=place)
-        return None if row is None else Result(orjson.loads(row.document), self.run.id)
-
     def case(self, result: Result) -> dict[str, Any]:
         """Return everything that the page of a record shows."""
         return case_of(result, self._signatures)
 
-    def _results(self, after: int, until: int) -> Iterator[Any]:
-        rows = self.run.store.results(self.run.id, after, until)
-        return (orjson.loads(row.document) for row in rows if self._places is None or row.position in self._places)
-
-    def _kept(self, ids: Mapping[int, str]) -> dict[int, str]:
-        return {place: name for place, name in ids.items() if self._places is None or place in self._places}
+    def _shown(self, place: int) -> bool:
+        return self._places is None or place in self._places

@@ -177,9 +177,7 @@ function reachTicks(reach) {
 function differencesTable() {
   const reach = reachOf(first.metrics);
   const [before, after] = first.sides.map((side) => side.label);
-  /** @type {Map<string, any[]>} */
-  const blocks = new Map();
-  for (const one of first.metrics) blocks.set(blockOf(one), [...(blocks.get(blockOf(one)) || []), one]);
+  const blocks = Map.groupBy(first.metrics, blockOf);
   const titles = [
     ['', 'Metric'],
     ['number', foreign(before)],

@@ -18,9 +18,7 @@ function stateOf(row) {
 
 /** The sentences of each passage. @param {Case} record @returns {Map<string, any[]>} */
 function statesOf(record) {
-  const found = new Map();
-  for (const row of record.map?.detail.contexts || []) found.set(row.passage, [...(found.get(row.passage) || []), row]);
-  return found;
+  return Map.groupBy(record.map?.detail.contexts || [], (row) => row.passage);
 }
 
 /** The sign of a sentence, shown in the running text. @param {any} row */
