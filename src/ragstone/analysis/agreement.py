@@ -187,10 +187,7 @@ class Agreement(Struct, frozen=True):
     labelled_by: str = PEOPLE
 
     def __getitem__(self, metric: str) -> MetricAgreement:
-        for found in self.metrics:
-            if found.metric == metric:
-                return found
-        raise KeyError(metric)
+        return {one.metric: one for one in self.metrics}[metric]
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""

@@ -193,10 +193,7 @@ class Comparison(Struct, frozen=True):
         return self.same_responses == self.shared and not self.other_contexts
 
     def __getitem__(self, metric: str) -> Compared:
-        for found in self.metrics:
-            if found.metric == metric:
-                return found
-        raise KeyError(metric)
+        return {one.metric: one for one in self.metrics}[metric]
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data, with each finding also in words."""

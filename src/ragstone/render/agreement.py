@@ -79,6 +79,11 @@ def agreements(
     return tuple(_together(found, people, len(alike) > 1, metrics) for found in alike.values())
 
 
+def agreement_lines(attached: AgreementDict | None) -> list[str]:
+    """Return the lines of all agreements attached to a run."""
+    return [line for one in agreements(attached) for line in one.lines]
+
+
 def agreement_of(attached: AgreementDict | None, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     """Return the data that a page shows for an agreement, as plain JSON; None if there is none."""
     if attached is None:

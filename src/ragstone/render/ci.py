@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from ragstone.analysis.check import CheckResult
 from ragstone.analysis.compare import Comparison
 from ragstone.render import comparison
-from ragstone.render.agreement import agreements
+from ragstone.render.agreement import agreement_lines
 from ragstone.render.comparison import Behind
 from ragstone.render.text import clean, flat, percent
 from ragstone.stats.points import signed
@@ -52,7 +52,10 @@ def junit(gate: CheckResult) -> bytes:
     }
     root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
     suite = SubElement(root, "testsuite", {"name": _xml(f"ragstone check {_short(gate.name)}"), **counts})
-    lines = [*(("agreement", line) for line in _agreement(gate)), *(("note", _short(note)) for note in gate.notes)]
+    lines = [
+        *(("agreement", _short(line)) for line in agreement_lines(gate.agreement)),
+        *(("note", _short(note)) for note in gate.notes),
+    ]
     properties = SubElement(suite, "properties") if lines else suite
     for name, line in lines:
         SubElement(properties, "property", {"name": name, "value": _xml(line)})
@@ -97,11 +100,6 @@ def _told(found: Behind | None) -> Iterator[str]:
                 yield f"    {_short(unit.reason)}"
 
 
-def _agreement(gate: CheckResult) -> list[str]:
-    """Return lines about the judge's agreement with people, if one is attached to the run."""
-    return [_short(line) for one in agreements(gate.agreement) for line in one.lines]
-
-
 def _short(text: str) -> str:
     line = flat(text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
@@ -119,7 +117,7 @@ def markdown(gate: CheckResult) -> bytes:
     """Return a heading, a row per threshold, and the records behind failed or undecided thresholds."""
     where = f"{_plain(gate.name)} ({gate.records:,} records)"
     against = f", compared with {_plain(gate.baseline)}" if gate.baseline else ""
-    said = [part for line in (*_agreement(gate), *gate.notes) for part in (f"{_plain(line)}.", "")]
+    said = [part for line in (*agreement_lines(gate.agreement), *gate.notes) for part in (f"{_plain(line)}.", "")]
     lines = [
         f"## Ragstone: {comparison.outcome_said(gate)}", "", f"{where}{against}", "", *said,
         "| | metric | required | found |", "|---|---|---|---|",

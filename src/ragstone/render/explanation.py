@@ -9,7 +9,8 @@ from ragstone.analysis.verdicts import wanting, with_verdicts
 from ragstone.metrics import of_score
 from ragstone.render.facts import shortfall
 from ragstone.render.text import NBSP, between, flat, percent, plural, shorten
-from ragstone.render.wording import band_text, in_words, kind_of, labels_of, title_of, words_of
+from ragstone.render.wording import in_words, kind_of, labels_of, title_of, words_of
+from ragstone.segment import record_language
 
 MOST: Final = 5
 """Maximum number of units listed."""
@@ -72,8 +73,9 @@ def score_facts(result: Mapping[str, Any], score: Mapping[str, Any], *, of_colum
     ]
     if detail.get("shortcut"):
         facts.append(f"no judge call needed: {score['verdicts'][0]['reason']}")
-    if detail.get("band") and words_of(score["metric"], score["signature"]).banded:
-        facts.append(flat(band_text(result, detail["band"])))
+    if (band := detail.get("band")) and words_of(score["metric"], score["signature"]).banded:
+        language = record_language(result["meta"], result["question"], result["response"])
+        facts.append(flat(band.get(language) or band["en"]))
     if detail.get("agreement") is not None:
         facts.append(f"judges agree in {percent(detail['agreement'])} of cases")
     if detail.get("spread"):

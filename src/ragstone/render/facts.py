@@ -19,7 +19,7 @@ from ragstone.analysis.counts import absences
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts, worst_first
 from ragstone.metrics.base import HOW_TO_ADD
-from ragstone.render.agreement import agreements
+from ragstone.render.agreement import agreement_lines
 from ragstone.render.text import NBSP, between, dollars, duration, flat, grouped, number, percent, plural, tokens
 from ragstone.render.wording import (
     embedded_among,
@@ -135,7 +135,7 @@ class RunFacts:
         self.part = part_said(run.spec.get("extent", {}))
         self.judges = judges_of(run.spec)
         self.judged_by = judged_by(run.spec)
-        self.agreement = agreements(run.agreement)
+        self.agreement = agreement_lines(run.agreement)
         self.embedded = embedded_among(self.judges, self.summary)
         self.missing = _missing(self.summary)
         lost = absences(self.summary.get("panel", {}))

@@ -74,7 +74,7 @@ def run_page(run: Run) -> str:
     ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
-    parts += [Markup("<div>{}</div>").format(line) for one in told.agreement for line in one.lines]
+    parts += [Markup("<div>{}</div>").format(line) for line in told.agreement]
     parts += [
         Markup('<div style="{}">{}</div>').format(_QUIET, line) for line in (dot.join(ending), told.embedded) if line
     ]

@@ -15,7 +15,6 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, LEGEND, Labels, MetricWords, Sentence
 from ragstone.questions import SCALES, TEXTS, Special
 from ragstone.render.text import clean
-from ragstone.segment import record_language
 from ragstone.types import RESPONSE, TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
@@ -208,11 +207,6 @@ def why(verdict: Mapping[str, Any]) -> str:
     """Return the reason or the failure; for a panel, those of its members."""
     members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
     return "; ".join(members) or verdict.get("failure") or verdict["reason"]
-
-
-def band_text(result: Mapping[str, Any], band: Mapping[str, str]) -> str:
-    """Return the words for a band in the record's language, else in English."""
-    return band.get(record_language(result["meta"], result["question"], result["response"])) or band["en"]
 
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:

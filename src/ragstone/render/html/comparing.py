@@ -48,7 +48,6 @@ MOST_UNITS: Final = 20
 
 Result = Mapping[str, Any]
 _MINUS: Final = re.compile(r"(?<=\s)-(?=\d)")
-_MALFORMED: Final = (KeyError, TypeError, AttributeError)
 
 
 def comparison_page(
@@ -207,7 +206,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "same": len(rows) - len(changed) - sum(full),
             "full": full,
         }
-    except _MALFORMED as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"the result for '{moved.record}' is not in the form that Ragstone writes ({error!r})"
         ) from error

@@ -21,8 +21,6 @@ from ragstone.render.text import number, percent, plural
 from ragstone.render.wording import card_order, in_words, kind_of, measures, title_of, why
 from ragstone.stats.means import mean, mean_interval, spread
 
-_UNREADABLE: Final = {"unreadable": "set_aside"}
-"""The status by which the page filters unreadable records, which have no score."""
 BINS: Final = 20
 """Number of bins of a distribution, each 0.05 wide; the last also contains the value 1."""
 WORST: Final = 10
@@ -63,7 +61,7 @@ def overview_of(told: RunFacts, counted: RowCounts, *, live: bool = False) -> di
         "facts": _facts(told, counted if whole else RowCounts()),
         "steps": (summary.get("bill") or {}).get("by_step", []),
         "missing": [
-            asdict(cause) | {"status": _UNREADABLE.get(cause.status, cause.status), "what": cause.what}
+            asdict(cause) | {"what": cause.what} | ({"status": "set_aside"} if cause.status == "unreadable" else {})
             for cause in told.missing
         ],
         "methods": summary.get("methods"),

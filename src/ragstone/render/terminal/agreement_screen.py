@@ -91,15 +91,9 @@ def _table(found: Agreement) -> RenderableType:
         ),
         items("mean", raw, 5),
         items("corrected", corrected),
-        items("95% CI", [_ends(mean) for _, mean in of]),
+        items("95% CI", [between(mean.low or 0.0, mean.high or 0.0) if mean else "" for _, mean in of]),
     ]
     return Fitted(columns)
-
-
-def _ends(mean: CorrectedMean | None) -> str:
-    if mean is None or mean.low is None or mean.high is None:
-        return ""
-    return between(mean.low, mean.high)
 
 
 def _limits(found: Agreement) -> Iterator[str]:

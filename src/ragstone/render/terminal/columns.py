@@ -191,7 +191,12 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
         "spread": [_points(one["spread"]) for one in found.values()],
         "per record": [_points(one["record_spread"]) for one in found.values()],
         "flips": [_flips(one) for one in found.values()],
-        "records": [_every_time(one["records"], entries[name]["scored"]) for name, one in found.items()],
+        "records": [
+            f"{number(one['records'])} of {number(scored)}"
+            if one["records"] < (scored := entries[name]["scored"])
+            else ""
+            for name, one in found.items()
+        ],
     }
     columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
     times = next(iter(found.values()))["times"]
@@ -204,10 +209,6 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
 
 def _points(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
-
-
-def _every_time(records: int, scored: int) -> str:
-    return f"{number(records)} of {number(scored)}" if records < scored else ""
 
 
 def _flips(one: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.verdicts import Wanting, wanting
 from ragstone.metrics import best_at_zero, column_of
 from ragstone.render import comparison
-from ragstone.render.agreement import agreements
+from ragstone.render.agreement import agreement_lines
 from ragstone.render.comparison import Behind
 from ragstone.render.facts import RunFacts, handle, show_command
 from ragstone.render.terminal.columns import columns_of
@@ -197,7 +197,7 @@ def check_page(gate: CheckResult, run: AnyRun, look: Look, options: Sequence[str
         *(_worst(found, run, look) for found in comparison.behind(gate, 1)),
         Prose(f"{said[:1].upper()}{said[1:]}."),
         *(Prose(flat(note), "quiet") for note in gate.notes),
-        Group(*told) if (told := [Prose(line) for one in agreements(gate.agreement) for line in one.lines]) else None,
+        Group(*map(Prose, told)) if (told := agreement_lines(gate.agreement)) else None,
         _next(gate, run, options),
     )
 

@@ -264,14 +264,7 @@ function laidOut(text, spans, drawn) {
     );
     const drawnTable = el('table.plain.drawn-table', el('tbody', lines));
     const name = lines[0].textContent.trim();
-    shown.push(
-      between(from, start),
-      el(
-        'div',
-        { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${shortened(name, 80)}` },
-        drawnTable,
-      ),
-    );
+    shown.push(between(from, start), wide(`Table: ${shortened(name, 80)}`, drawnTable));
     from = end;
   }
   return [...shown, between(from, text.length)];

@@ -108,7 +108,7 @@ const words = el('input', {
 });
 const trends = el('section', { class: 'trends', 'aria-labelledby': 'trends' });
 const chosen = el('p', { class: 'shown', role: 'status' });
-const list = el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Runs, a table' });
+const list = wide('Runs, a table');
 
 function drawRuns() {
   const runs = runsLeft(words.value);

@@ -106,8 +106,7 @@ function tally(verdicts) {
 function named(metric) {
   const { heading } = measureOf(metric);
   const column = metric.split('.')[1];
-  const words = heading.charAt(0).toUpperCase() + heading.slice(1);
-  return column ? `${words}: ${column.replaceAll('_', ' ')}` : words;
+  return capital(column ? `${heading}: ${column.replaceAll('_', ' ')}` : heading);
 }
 
 /** A metric's name in a sentence or a narrow column. @param {string} metric */
