@@ -74,10 +74,6 @@ function spokenLabel(label) {
 
 // ---- the frame
 
-function drawFrame() {
-  refill(page, el('header.top', wordmark(), progressWords, tools, lookButton()), progress, body, status, file);
-}
-
 function drawProgress() {
   const done = labels.current.size;
   bar.style.setProperty('width', `${(100 * done) / units.length}%`);
@@ -428,7 +424,7 @@ addEventListener('storage', (event) => {
   drawProgress();
 });
 document.title = seen(first.name);
-drawFrame();
+refill(page, el('header.top', wordmark(), progressWords, tools, lookButton()), progress, body, status, file);
 const known = labels.last() ?? (first.annotator || null);
 if (known === null) showStart();
 else start(known);

@@ -74,11 +74,6 @@ class Case {
     return ranked.find(([metric, entries]) => entries.length && measureOf(metric).unit === 'passage')?.[1] || [];
   }
 
-  /** Whether a metric has verdicts. @param {string} metric */
-  has(metric) {
-    return this.of(metric).length > 0;
-  }
-
   /** @param {any} score @returns {Entry[]} */
   entriesOf(score) {
     const rows = mapped(score) ? score.detail.response : [];
@@ -220,15 +215,6 @@ function tablesIn(text) {
   return found;
 }
 
-/** @param {ReturnType<typeof tablesIn>} tables */
-function cutsOf(tables) {
-  return tables.flatMap(({ start, end, rows }) => [
-    start,
-    end,
-    ...rows.flat().flatMap((cell) => [cell.start, cell.end]),
-  ]);
-}
-
 /**
  * Draw a text with its spans, and its Markdown tables as tables. No other markup is interpreted.
  * @template T
@@ -239,7 +225,8 @@ function cutsOf(tables) {
  */
 function laidOut(text, spans, drawn) {
   const tables = tablesIn(text);
-  const all = pieces(text, spans, cutsOf(tables));
+  const cuts = tables.flatMap((one) => [one, ...one.rows.flat()]).flatMap(({ start, end }) => [start, end]);
+  const all = pieces(text, spans, cuts);
   let at = 0;
   const placed = all.map((piece) => ({ piece, start: at, end: (at += piece.text.length) }));
   /** @type {{text: string, of: T[]} | null} */

@@ -19,17 +19,17 @@ function overviewView() {
       first.metrics.length > cards.length && cards.length
         ? el(
             'p.note.more.screen',
-            el('button', { class: 'plain', on: { click: toEvery } }, `All ${count(first.metrics.length)} scores`),
+            el(
+              'button',
+              { class: 'plain', on: { click: () => document.getElementById('every')?.scrollIntoView() } },
+              `All ${count(first.metrics.length)} scores`,
+            ),
             ' are in the table below.',
           )
         : null,
     ),
     factsBlock(),
   );
-}
-
-function toEvery() {
-  document.getElementById('every')?.scrollIntoView();
 }
 
 function titleBlock() {

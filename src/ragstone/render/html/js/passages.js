@@ -13,8 +13,9 @@ function responseText(record, layer, lights) {
     { class: 'prose', dir: directionOf(text) },
     laidOut(text, spans, ({ text: piece, of }) => {
       if (!of.length) return piece;
-      const [{ kind, word }] = tally(of);
-      const title = of.length > 1 ? summed(of) : word;
+      const kinds = tally(of);
+      const [{ kind, word }] = kinds;
+      const title = of.length > 1 ? kinds.map((one) => `${one.number} ${one.word}`).join(', ') : word;
       const mark = el(
         'span',
         { class: `mark ${kind}`, tabindex: 0, dir: 'auto', title },
@@ -28,13 +29,6 @@ function responseText(record, layer, lights) {
       return mark;
     }),
   );
-}
-
-/** @param {Entry[]} entries */
-function summed(entries) {
-  return tally(entries)
-    .map(({ word, number }) => `${number} ${word}`)
-    .join(', ');
 }
 
 /** The kinds of underline that occur, with their words. @param {Layer} layer */

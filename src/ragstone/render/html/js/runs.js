@@ -23,10 +23,6 @@ function metricsOf(runs, most) {
   return first.metrics.filter((_, at) => counts[at] && counts[at] >= enough).slice(0, most);
 }
 
-function addressOf(run) {
-  return `${first.root}run/${run.run}/`;
-}
-
 /**
  * The latest comparable runs for a metric, oldest first: with the same name (ignoring numbers at its end), input,
  * number of records and signature.
@@ -177,7 +173,7 @@ function runRow(run, names, paid, main) {
     el(
       'th',
       { scope: 'row' },
-      el('a', { href: addressOf(run) }, foreign(run.name)),
+      el('a', { href: `${first.root}run/${run.run}/` }, foreign(run.name)),
       el(
         'span',
         { class: 'note', title: run.judges.join(', ') },

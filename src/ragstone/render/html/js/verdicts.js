@@ -5,7 +5,7 @@
  * @param {Case} record @param {string[]} metrics @param {Lights} lights @param {string} unit title of the units' column
  */
 function unitTable(record, metrics, lights, unit) {
-  const there = metrics.filter((metric) => record.has(metric));
+  const there = metrics.filter((metric) => record.of(metric).length);
   /** @type {Map<string, Entry[]>} */
   const rows = new Map();
   for (const metric of there)
