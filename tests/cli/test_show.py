@@ -42,6 +42,21 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
     assert "Legend: ✓ supported ~ partly supported ✗ not fully supported or not supported" in came.flat
 
 
+def test_a_run_of_an_earlier_version_is_shown(weighed: Path) -> None:
+    """Its summary lacks what is written today."""
+    pages = [("show", "1"), ("show", "1", "halden-revenue"), ("check", "1", "--min", "grounding=0.1"), ("runs",)]
+    told = [ragstone(*words, "--store", str(weighed)).out for words in pages]
+    with Store(weighed) as store:
+        summary: Any = dict(api.open_run("1", weighed).summary())
+        for name in ("answered", "waited_seconds"):
+            del summary["bill"][name]
+        for metric in summary["metrics"].values():
+            del metric["below_one"]
+        store.change_summary(1, summary)
+    assert [ragstone(*words, "--store", str(weighed)).out for words in pages] == told
+    assert ragstone("report", "1", "-o", "r.html", "--store", str(weighed)).code == 0
+
+
 def test_a_legend_has_only_the_signs_above_it_and_an_empty_score_one_reason() -> None:
     """A claim that was found is not drawn below a sentence with another that was not."""
     row = {"id": "a", "question": "Is it new?", "response": "Hello!\n\nThe kettle is red and 900 years old.",

@@ -127,8 +127,18 @@ class Run:
     def summary(self) -> SummaryDict:
         """Return means with intervals, coverage, cost and counts, as in summary.json."""
         if self._row.summary is not None:
-            return cast("SummaryDict", self._row.summary)
+            return self._completed(cast("SummaryDict", self._row.summary))
         return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
+
+    def _completed(self, summary: SummaryDict) -> SummaryDict:
+        """Add to a summary, in place, what those of earlier versions lack."""
+        bill = summary["bill"]
+        bill.setdefault("answered", bill["sent"] + sum(bill["here"].values()))
+        bill.setdefault("waited_seconds", None)
+        for name, metric in summary["metrics"].items():
+            if "below_one" not in metric:
+                metric["below_one"] = self._store.bins(self.id, 1, name)[name][0]
+        return summary
 
     @property
     def agreement(self) -> AgreementDict | None:
