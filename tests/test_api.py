@@ -461,16 +461,6 @@ def test_a_wrong_key_leaves_no_empty_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not Path("out/summary.json").exists()
 
 
-def test_one_record_that_fails_is_one_record() -> None:
-    """Its score says why; the others are as they would be."""
-    long = row(2, response="word " * 30_000)
-    with FakeServer(context_limit=20_000) as small:
-        run = weigh([row(1), long, row(3)], judge=judge_of(small))
-    assert [score.status for score in run.scores] == ["scored", "judge_failed", "scored"]
-    assert "maximum context length" in run["r2"]["scores"][0]["reason"]
-    assert run.summary()["metrics"][WHOLE]["scored"] == 2
-
-
 def test_a_folder_that_cannot_be_written_leaves_no_run_behind(alone: Path) -> None:
     """Refused before anything is entered: no run is left as if it were under way."""
     (alone / "file").write_text("x")

@@ -275,7 +275,8 @@ def test_no_message_repeats_a_key() -> None:
         ({"max_calls": 1.5}, "max_calls 1.5; expected a whole number from 0"),
         ({"max_cost": float("nan")}, "max_cost nan; expected a number from 0"),
         ({"max_cost": True}, "max_cost True; expected a number from 0"),
-        ({"cascade_error": 0.5}, "cascade_error 0.5; expected a number above 0 and below 0.5"),
+        *(({"cascade_error": odd}, f"cascade_error {odd!r}; expected a number above 0 and below 0.5")
+          for odd in (0.0, 0.5, float("nan"), "0.1")),
         ({"repeat": 0}, "repeat 0; expected a whole number from 1 to 100"),
         ({"repeat": 101}, "repeat 101; expected a whole number from 1 to 100"),
         ({"metrics": 5}, "metrics 5; expected one or more names"),

@@ -111,27 +111,6 @@ def test_what_came_of_it_is_told_in_words() -> None:
     assert answered(empty).startswith("embedded answered 0 of 0")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("-j", "embedded>house", "--cascade-error", "0"),
-            "cascade_error 0.0; expected a number above 0 and below 0.5",
-        ),
-        (("-j", "embedded>house", "--cascade-error", "0.5"), "cascade_error 0.5; expected a number above 0"),
-        (("-j", "embedded>house", "--cascade-error", "nan"), "cascade_error nan; expected"),
-        (("-j", "house>embedded"), "it can only be the last judge"),
-        (("-j", "embedded>nobody"), "no judge 'nobody'"),
-    ],
-)
-def test_what_cannot_be_meant_is_one_line(arguments: tuple[str, ...], message: str) -> None:
-    configure("http://127.0.0.1:9/v1")
-    came = ragstone("run", str(TRACES), "-m", "grounding", "-q", *arguments)
-    assert came.code == 2
-    assert came.err.count("\n") == 1
-    assert message in came.err
-
-
 def test_the_file_may_name_a_cascade() -> None:
     """As the judge of everything, or of a step; a rate that cannot be is refused by name."""
     with FakeServer(answer=realistic) as server:

@@ -139,13 +139,6 @@ def test_where_nothing_can_be_compared_the_code_is_3() -> None:
     assert "with nuggets" not in came.out
 
 
-def test_a_file_that_cannot_be_compared_is_one_line() -> None:
-    """It needs questions, responses and contexts."""
-    came = ragstone("compare-methods", write("a.jsonl", {"question": "What?", "response": "It is."}))
-    assert (came.code, came.out, came.err.count("\n")) == (2, "", 1)
-    assert "no record has contexts" in came.err
-
-
 # ---- nuggets on the screen of a record
 
 

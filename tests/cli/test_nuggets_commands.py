@@ -164,15 +164,6 @@ def test_rows_are_written_in_forms_that_others_read(form: Any) -> None:
     assert [path.name for path in Path().glob("board*")] == ["board.txt"]
 
 
-def test_score_rows_have_a_row_a_topic_and_one_for_all() -> None:
-    """As nugget tools write them; the default form."""
-    write("a.jsonl", share("a", "t1", 4), share("b", "t1", 1))
-    assert ragstone("nuggets", "score", "a.jsonl", "-o", "scores.jsonl").code == 0
-    rows = {(found["run_id"], found["qid"]): found for found in lines_of("scores.jsonl")}
-    assert set(rows) == {(run, topic) for run in "ab" for topic in ("t1", "all")}
-    assert rows["b", "all"]["strict_vital_score"] == 0.25
-
-
 def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     """One file a run, named harmlessly; in one file it is refused, and the other forms are named."""
     write("a.jsonl", share("a", "t1", 4), share("../evil run", "t1", 1))
@@ -406,17 +397,6 @@ def test_where_no_bank_could_be_created_the_code_is_3(topics: str) -> None:
     assert not Path("bank.jsonl.partial").exists()
 
 
-def test_a_dead_judge_leaves_what_came(topics: str) -> None:
-    """Exit code 3, in one line; nothing stands under the name."""
-    judge = ("-j", "vllm:m@http://127.0.0.1:9/v1")
-    write("many.jsonl", *(row(n) for n in range(12)))
-    came = ragstone("nuggets", "create", "many.jsonl", *judge, "-q", "-o", "bank.jsonl")
-    assert came.code == 3
-    assert "cannot reach http://127.0.0.1:9/v1" in came.err
-    assert not list(Path().glob("bank.jsonl*"))
-    del topics
-
-
 def test_bad_input_of_create_is_one_line(topics: str) -> None:
     """With 2, before anything is asked."""
     write("bare.jsonl", {"id": "1", "question": "What?", "response": "It is."})
@@ -518,15 +498,6 @@ def test_two_grades_and_no_evidence(answers: tuple[str, str, str], fake: str) ->
     (score,) = [s for s in ragstone("show", "plain", "#1", "--json").json["scores"] if s["verdicts"]]
     assert all(not verdict["evidence"] for verdict in score["verdicts"])
     assert ragstone("nuggets", "assign", first, "--nuggets", bank, "--grades", "4").code == 2
-
-
-def test_topics_without_a_bank_are_told(answers: tuple[str, str, str]) -> None:
-    """They have no line, and a reason."""
-    first, _, _ = answers
-    write("half.jsonl", {"qid": "t1", "nuggets": [{"text": "The kettle is made of steel"}]})
-    came = done("nuggets", "assign", first, "--nuggets", "half.jsonl", "-o", "a.jsonl")
-    assert "1 record missing_field (no nuggets): no score" in came.flat
-    assert len(lines_of("a.jsonl")) == 1
 
 
 def test_where_nothing_could_be_assigned_the_code_is_3(answers: tuple[str, str, str]) -> None:

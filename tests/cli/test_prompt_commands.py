@@ -22,7 +22,7 @@ from ragstone.parsing import LABEL_FORMATS
 from ragstone.prompts.catalogue import PURPOSES
 from ragstone.prompts.check import sample
 from ragstone.prompts.choice import Choice, parse_styles
-from ragstone.questions import SCALES, TASKS, Rate
+from ragstone.questions import SCALES, TASKS
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -144,13 +144,6 @@ def test_a_prompt_is_shown_as_it_is(arguments: list[str], path: str) -> None:
     assert came.err == f"prompt: {name}#{prompts.digest(text)[:6]} in {FOLDER / path}\n"
 
 
-def test_a_copy_is_a_prompt_of_ones_own() -> None:
-    """What show prints passes the check as it is."""
-    Path("mine.md").write_text(ragstone("prompts", "show", "relevance", "long_cot").out, encoding="utf-8")
-    assert ragstone("prompts", "check", "mine.md").code == 0
-    assert ragstone("prompts", "show", "mine.md").out == text_of("relevance", "long_cot")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -260,15 +253,6 @@ def test_what_cannot_be_rendered_is_refused_in_one_line(arguments: list[str], me
     text = text_of("response_support", "default").replace("batch: 1", "batch: 5")
     Path("many.md").write_text(text, encoding="utf-8")
     assert message in refused("prompts", "render", *arguments)
-
-
-def test_a_step_that_rates_whole_responses_is_shown_with_one() -> None:
-    """Also where nothing says how many."""
-    told = ragstone("prompts", "render", "response_support", "--json").json
-    assert (told["units"], told["scale"]) == (1, "grade_0_2")
-    rated = sample(prompts.load("relevance"))
-    assert isinstance(rated, Rate)
-    assert (rated.evidence, rated.reasons, len(rated.units)) == (True, False, 3)
 
 
 def test_a_prompt_as_json_has_its_text_and_its_names() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -391,16 +391,6 @@ def test_what_no_cascade_can_be_is_refused(judges: list[str], metric: str, messa
     assert "\n" not in str(caught.value)
 
 
-def test_a_run_without_any_step_for_it_says_so(house: dict[str, Any]) -> None:
-    with FakeServer(answer=realistic) as server:
-        at(server.url, house)
-        summary, _ = weigh(house, ["embedded>house"], metrics=["context_relevance"])
-    assert (
-        "no step in this run uses the cascade embedded>house: it only applies to support and assign" in summary["notes"]
-    )
-    assert "cascade" not in summary
-
-
 def test_steps_that_the_records_answer_have_no_judge(house: dict[str, Any]) -> None:
     """They are not asked, and nobody is told to have judged them."""
     nuggets = [{"text": fact, "importance": "vital"} for fact in FACTS]
@@ -410,13 +400,6 @@ def test_steps_that_the_records_answer_have_no_judge(house: dict[str, Any]) -> N
         weigh(house, ["embedded>house"], records=records, metrics=["nugget_recall"])
     made = orjson.loads((house["out"] / "run.json").read_bytes())
     assert made["steps"] == {"assign": {"judges": ["embedded", "house"], "cascade": True}}
-
-
-def test_a_rate_that_is_no_number_is_refused(house: dict[str, Any]) -> None:
-    at("http://127.0.0.1:9/v1", house)
-    for name, message in (("cascade_error", "cascade_error '0.1'; expected a number"), ("max_cost", "max_cost '0.1'")):
-        with pytest.raises(ConfigError, match=message):
-            weigh({**house, name: "0.1"}, ["embedded>house"])
 
 
 def test_the_rate_is_part_of_how_a_score_was_made() -> None:
@@ -506,24 +489,3 @@ def test_budgets_hold(house: dict[str, Any]) -> None:
         assert server.count <= 1
         summary, _ = weigh(house, max_calls=2)
     assert summary["cascade"]["support"]["calls"]["made"] == 2
-
-
-def test_real_traces_go_through_it(house: dict[str, Any], outside_data: Callable[[str], Path]) -> None:
-    """With the embedded judge first: every unit is answered, and a looser rate leaves less to the next."""
-    path = outside_data("traces/ragbench_validation.jsonl")
-    rows = [orjson.loads(line) for line in path.read_bytes().splitlines()[:30]]
-    records = [
-        {"id": row["id"], "question": row["question"], "contexts": row["documents"], "response": row["response"]}
-        for row in rows
-    ]
-    answered = []
-    with FakeServer(answer=realistic) as server:
-        at(server.url, house)
-        for error in (0.05, 0.1, 0.2):
-            summary, results = weigh(house, ["embedded>house"], records=records, cascade_error=error)
-            told = summary["cascade"]["support"]
-            answered.append(told["answered"]["embedded"])
-            assert told["unjudged"] == 0
-            assert told["units"] == sum(len(result["scores"][0]["verdicts"]) for result in results)
-    assert answered == sorted(answered)
-    assert answered[-1] > 0

@@ -8,11 +8,10 @@ import math
 
 import pytest
 from msgspec.structs import replace
-from stage import QUICK, jobs, metrics, only, prompted, records, weigh
+from stage import jobs, metrics, only, prompted, records, weigh
 
 from ragstone import config
 from ragstone.engine import calls as engine_calls
-from ragstone.engine.route import Route, Routes
 from ragstone.engine.run import Engine
 from ragstone.errors import BackendError
 from ragstone.judges.base import Judge
@@ -20,7 +19,7 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
 from ragstone.prices import PriceBook
 from ragstone.store.database import Store
-from ragstone.testing import FakeServer, ScriptedJudge
+from ragstone.testing import FakeServer
 
 WHOLE = metrics("response_groundedness")
 REAL = replace(config.ENGINE, deadline=10.0)
@@ -54,24 +53,6 @@ def test_a_key_that_two_judges_have_is_refused_once() -> None:
         outcome = weigh(records(20), WHOLE, only(named(server, "a"), named(server, "b")), settings=REAL)
         assert server.seen == {401: 1}
     assert outcome.error is not None
-
-
-def test_a_model_that_is_not_there_leaves_the_other_of_the_endpoint() -> None:
-    with FakeServer(known_models=["good"]) as server:
-        outcome = weigh(records(9), WHOLE, only(named(server, "good"), named(server, "bad")), settings=REAL)
-        assert server.count == 9
-    assert outcome.error is None
-    assert set(outcome.statuses) == {"scored"}
-    assert next(note for note in outcome.tally.notes if "is no longer used" in note).startswith("vllm:bad@")
-
-
-def test_judges_at_one_endpoint_share_its_places() -> None:
-    """Each may have four at a time; together they have four."""
-    with FakeServer(latency=0.02) as server:
-        judges = [named(server, "a", concurrency=4), named(server, "b", concurrency=4)]
-        outcome = weigh(records(20), WHOLE, Routes(Route(tuple(judges)), {}), settings=REAL)
-        assert server.max_in_flight == 4
-    assert outcome.statuses == ["scored"] * 20
 
 
 def test_an_endpoint_down_from_the_start_is_tried_by_one_call_at_a_time() -> None:
@@ -130,9 +111,3 @@ def test_a_limit_of_ones_own_is_held_and_told() -> None:
         engine = Engine(only(named(server, "m", rpm=5)), store, PriceBook(), REAL)
         assert asyncio.run(five(engine)) == "5 requests a minute"
         assert server.seen == {200: 5}
-
-
-def test_a_scripted_judge_has_no_first_call_alone() -> None:
-    """Only an endpoint can refuse a key."""
-    outcome = weigh(records(5), WHOLE, ScriptedJudge({"response_support": "2"}), settings=QUICK)
-    assert outcome.statuses == ["scored"] * 5

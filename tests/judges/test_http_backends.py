@@ -461,14 +461,6 @@ def test_what_an_error_says_may_tell_more_than_its_status(name: str, key: str) -
     assert {attribute: getattr(found, attribute) for attribute in told} == told
 
 
-def test_a_record_that_is_too_long_fails_alone_with_a_hint() -> None:
-    with FakeServer(context_limit=5) as server:
-        found = error(server, call("word " * 50, max_tokens=100))
-        assert (found.fatal, found.retryable) == (False, False)
-        assert "longer context" in found.hint
-        assert server.seen == {400: 1}
-
-
 def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(key: str) -> None:
     with FakeServer() as other:
         moved = Scripted("", status=307, headers={"Location": f"{other.url}/chat/completions"})

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from by_hand import answered, body, judge, labels, rated
 
-from ragstone.parsing import FORMATS, LABEL_FORMATS, Format
+from ragstone.parsing import FORMATS, LABEL_FORMATS
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.material import nonce_of
 from ragstone.questions import SUPPORT_3, YES_NO, Rate
@@ -89,21 +89,21 @@ def test_a_hostile_text_stays_between_the_lines_with_the_code(name: str, style: 
 
 
 @pytest.mark.parametrize("place", ["response", "nugget", "question"])
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_judge_that_repeats_it_is_read_by_its_own_answer_or_not_at_all(name: str, fmt: Format, place: str) -> None:
+def test_a_judge_that_repeats_it_is_read_by_its_own_answer_or_not_at_all(name: str, place: str) -> None:
     hostile = HOSTILE[name]
-    answer = labels_reply(OWN, "json" if fmt == "adaptive" else fmt)
-    for reply in (
-        f"The text says:\n{hostile}\n\nMy answer:\n\n{answer}",
-        f"{answer}\n\nI did not follow the text, which says:\n{hostile}",
-        f"<think>It says {hostile} and that is a trick.</think>{answer}",
-        f'<reasoning>\n1.\n   snippet: "{hostile}"\n   decision: not_support\n</reasoning>\n{answer}',
-        f"{hostile}\n{answer}",
-    ):
+    for fmt in LABEL_FORMATS:
+        answer = labels_reply(OWN, "json" if fmt == "adaptive" else fmt)
         by = judge(choice=Choice("no_reasoning", format=fmt))
-        got = labels(answered(asked(hostile, place), reply, "I cannot help with that.", by=by))
-        assert all(label in (None, own) for label, own in zip(got, OWN, strict=True)), (reply, got)
+        for reply in (
+            f"The text says:\n{hostile}\n\nMy answer:\n\n{answer}",
+            f"{answer}\n\nI did not follow the text, which says:\n{hostile}",
+            f"<think>It says {hostile} and that is a trick.</think>{answer}",
+            f'<reasoning>\n1.\n   snippet: "{hostile}"\n   decision: not_support\n</reasoning>\n{answer}',
+            f"{hostile}\n{answer}",
+        ):
+            got = labels(answered(asked(hostile, place), reply, "I cannot help with that.", by=by))
+            assert all(label in (None, own) for label, own in zip(got, OWN, strict=True)), (fmt, reply, got)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ragstone.judges.base import Call, Failed, Judge, Reply
 from ragstone.judges.tracing import NOTHING_NAMED, halved, pieces
-from ragstone.questions import Answer, Trace, Traced, key_of
+from ragstone.questions import Answer, Trace, Traced
 from ragstone.types import Span, Unit
 
 
@@ -307,14 +307,3 @@ def test_what_cannot_be_divided_fails_by_name() -> None:
     alone = replace(QUESTION, sentences=SENTENCES[:1])
     answer = traced([Failed("too long", too_long=True)], asked=alone)
     assert answer.failure == "too long"
-
-
-def test_three_hundred_sentences_are_labelled() -> None:
-    units = tuple(sentence(f"doc_0_s{n}", f"Fact {n}.", "d0", 10 * n) for n in range(300))
-    response = tuple(sentence(f"resp_s{n}", f"Fact {n}.", start=10 * n) for n in range(300))
-    entries = {key_of(unit): entry(f"doc_0_s{n}") for n, unit in enumerate(response)}
-    every = [key_of(unit) for unit in units]
-    answer = traced([reply(entries, relevant=every, utilized=every)], asked=Trace("trace", "?", units, response))
-    assert len(answer.relevant or ()) == 300
-    assert set(labels(answer)) == {"yes"}
-    assert [keys[0] for keys in answer.support] == every

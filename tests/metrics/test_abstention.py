@@ -79,15 +79,11 @@ def test_what_cannot_be_told_is_no_outcome(answers: Any, status: str, reason: st
 
 
 def test_an_answer_without_the_field_contexts_is_not_unsupported() -> None:
-    """Contexts that the file lacks are no retriever that found nothing."""
+    """Contexts that the file lacks are no retriever that found nothing; claims that failed are not supported claims."""
     scores, _ = columns(AbstentionRates(), record(no_contexts=True), script("answers", ["yes"]))
     assert [(score.value, score.status) for score in scores.values()] == [
         (None, "missing_field"), (None, "missing_field"), (0, "scored"), (0, "scored"),
     ]  # fmt: skip
-
-
-def test_claims_that_could_not_be_written_may_change_the_outcome() -> None:
-    """Those of the first part are supported; of the other part nobody knows."""
 
     def answer(question: Any) -> Any:
         if isinstance(question, Write):

@@ -94,8 +94,8 @@ def test_a_claim_is_accepted_at_its_threshold(threshold: float, decision: str) -
     assert score.outcome == {"ACCEPTED": "PASSED", "REJECTED": "FAILED"}[decision]
 
 
-def test_grounding_holds_claims_against_all_contexts() -> None:
-    """One rating of all claims against every context that holds text, with evidence, and the question."""
+def test_grounding_holds_claims_against_all_contexts_and_relevance_against_the_question() -> None:
+    """One rating of all claims, with evidence, against every context that holds text; grounding needs no question."""
     about = record(None, CONTEXTS[0], " ", CONTEXTS[1])
     _, asked = weigh(metric(), replace(about, response="One. Two."), script(["One.", "Two."], "yes"))
     (question,) = rated(asked)
@@ -103,14 +103,15 @@ def test_grounding_holds_claims_against_all_contexts() -> None:
     assert [passage.id for passage in question.passages] == ["p1", "p3"]
     assert (question.evidence, question.skippable, question.question) == (True, False, QUESTION)
     assert [unit.text for unit in question.units] == ["One.", "Two."]
-
-
-def test_claim_relevance_holds_the_same_claims_against_the_question() -> None:
     _, asked = weigh(metric("claim_relevance"), record(), script(THREE, "yes"))
     (question,) = rated(asked)
     assert (question.task, question.question, question.passages, question.evidence) == (
         "relevance", QUESTION, (), False,
     )  # fmt: skip
+    about = Record("r", response="One. Two.", contexts=passages("One."))
+    score, asked = weigh(metric(), about, script(["One.", "Two."], ["yes", "no"]))
+    assert score.value == 0.5
+    assert written(asked)[0].question == ""
 
 
 def test_both_metrics_ask_for_the_claims_in_equal_questions() -> None:
@@ -275,11 +276,3 @@ def test_a_record_brings_its_own_parameters(name: str) -> None:
     score, _ = weigh(own, record(), script(["One.", "Two."], ["2", "4"]))
     assert (score.value, score.outcome) == (0.5, "PASSED")
     assert metric(name).changed() == {}
-
-
-def test_the_question_may_be_absent_for_grounding() -> None:
-    """Grounding needs no question; the claims are then written without one."""
-    about = Record("r", response="One. Two.", contexts=passages("One."))
-    score, asked = weigh(metric(), about, script(["One.", "Two."], ["yes", "no"]))
-    assert score.value == 0.5
-    assert written(asked)[0].question == ""

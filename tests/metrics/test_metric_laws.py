@@ -15,7 +15,7 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
 from ragstone.metrics import catalogue, find
 from ragstone.metrics.base import Metric, best
-from ragstone.questions import ANSWERED, LIKERT, TASKS, Rate, Rated, Trace, Write, key_of
+from ragstone.questions import ANSWERED, TASKS, Rate, Rated, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Nugget, Unit, Verdict
 
 NAMES = st.sampled_from(sorted(catalogue()))
@@ -102,26 +102,6 @@ def test_the_order_of_the_units_does_not_move_the_value(units: list[Weighted], c
     chooser.shuffle(shuffled)
     before, after = mean(units), mean(shuffled)
     assert (after.value, after.low, after.high) == (before.value, before.low, before.high)
-
-
-@given(LABELS)
-def test_one_more_supported_claim_never_lowers_grounding(labels: list[str | None]) -> None:
-    before, _ = weigh(find("grounding")(), record(), claims(labels))
-    after, _ = weigh(find("grounding")(), record(), claims([*labels, "yes"]))
-    assert after.value >= (before.value or 0.0)
-
-
-@given(st.lists(st.sampled_from([*LIKERT.labels, None]), min_size=1, max_size=8), st.integers(0, 7))
-def test_a_better_verdict_never_lowers_the_value(labels: list[str | None], place: int) -> None:
-    """Raising one claim's grade cannot make the mean fall."""
-    place %= len(labels)
-    better = labels[place]
-    if better is None:
-        return
-    raised = [*labels[:place], str(min(5, int(better) + 1)), *labels[place + 1 :]]
-    likert = find("grounding")().with_parameters({"scoring_mode": "likert"})
-    before, after = (weigh(likert, record(), claims(given))[0].value for given in (labels, raised))
-    assert after >= before
 
 
 @given(st.permutations(["Steel it is.", "It boils water.", "It is dear.", "Nothing of use."]), st.data())

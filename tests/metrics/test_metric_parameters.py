@@ -32,17 +32,16 @@ def test_every_module_with_a_metric_is_found() -> None:
     assert all(find(name) is kind and kind.name == name for name, kind in catalogue().items())
 
 
-def test_suites_hold_their_metrics() -> None:
+def test_suites_blocks_and_other_names() -> None:
+    """Suites hold their metrics; every name is its own block, and ``relevance`` is accepted for claim relevance."""
     assert suites()["triad"] == ("answer_relevance", "context_relevance", "groundedness")
     assert suites()["claims"] == ("claim_relevance", "grounding", "response_groundedness")
     assert suites()["all"] == tuple(catalogue())
-
-
-def test_blocks_name_each_metric_and_its_other_names() -> None:
-    """``relevance`` is accepted for claim relevance; every name is its own block."""
     assert blocks()["relevance"] == "claim_relevance"
     assert find("relevance") is find("claim_relevance")
     assert all(blocks()[name] == name for name in catalogue())
+    assert elsewhere_said(find("grounding")) == "faithfulness (RAGAS, DeepEval, LlamaIndex), hallucination (Phoenix)"
+    assert elsewhere_said(find("nugget_relevance")) == ""
 
 
 def test_metrics_are_listed_by_what_a_user_asks() -> None:
@@ -52,11 +51,6 @@ def test_metrics_are_listed_by_what_a_user_asks() -> None:
     assert [metric.name for metric in first][:2] == ["grounding", "groundedness"]
     assert list(found) == [group for group in GROUPS if group in found]
     assert sorted(metric.name for members in found.values() for metric in members) == sorted(catalogue())
-
-
-def test_names_in_other_tools_say_whose_they_are() -> None:
-    assert elsewhere_said(find("grounding")) == "faithfulness (ragas, deepeval, LlamaIndex), hallucination (Phoenix)"
-    assert elsewhere_said(find("nugget_relevance")) == ""
 
 
 def test_an_unknown_metric_is_refused_with_the_closest() -> None:
@@ -184,17 +178,6 @@ def test_a_value_that_means_nothing_is_refused_by_name(name: str, parameter: str
 
 
 CLAIMS = pytest.mark.parametrize("name", OF_CLAIMS)
-
-
-@CLAIMS
-@pytest.mark.parametrize(
-    ("alias", "mode"),
-    [("binary", "binary_yes_no"), ("yes_no", "binary_yes_no"), ("likert", "scale_1_5"), ("scale_1_5", "scale_1_5")],
-)
-def test_a_mode_is_the_same_under_each_of_its_names(name: str, alias: str, mode: str) -> None:
-    """Two names of one mode make equal metrics, so that their scores stay comparable."""
-    one, other = (find(name)().with_parameters({"scoring_mode": said}) for said in (alias, mode))
-    assert one.parameters() == other.parameters()
 
 
 @pytest.mark.parametrize("name", ["claim_relevance", "groundedness", "grounding", "nugget_groundedness",

@@ -131,36 +131,26 @@ def toy(threshold: float | None = None) -> Metric:
 
 
 def test_the_mean_stands_on_the_judged_alone() -> None:
-    """Unjudged units leave the denominator and widen low and high."""
+    """Unjudged units leave the denominator and widen the bounds; equal causes are said once; the order stays."""
     score = toy().mean_score(record(), [verdict(1.0), verdict(None, failure="late"), verdict(0.0), verdict(1.0)])
     assert score.value == pytest.approx(2 / 3)
     assert (score.low, score.high) == (0.5, 0.75)
     assert (score.status, score.asked, score.unjudged) == ("partial", 4, 1)
     assert score.reason == "1 of 4 unjudged: late"
-
-
-def test_equal_causes_are_said_once() -> None:
     verdicts = [verdict(None, failure="late"), verdict(None, failure="late"), verdict(None), verdict(1.0)]
     assert toy().mean_score(record(), verdicts).reason == "3 of 4 unjudged: late; no answer"
+    given = [verdict(0.0), verdict(None), verdict(1.0), verdict(1 / 3)]
+    assert list(toy().mean_score(record(), given).verdicts) == given
 
 
 def test_trivial_units_are_left_out_and_kept() -> None:
-    """A trivial unit is judged, listed, and counts neither in the mean nor as asked."""
+    """A trivial unit is listed and counts neither in the mean nor as asked; a response of nothing else is empty."""
     score = toy().mean_score(record(), [verdict(None, trivial=True), verdict(1.0)])
     assert (score.value, score.asked, score.unjudged, score.status) == (1.0, 1, 0, "scored")
     assert len(score.verdicts) == 2
-
-
-def test_nothing_but_trivial_units_is_empty() -> None:
-    """A response that states nothing is empty, not perfect."""
     score = toy().mean_score(record(), [verdict(None, trivial=True)])
     assert (score.status, score.value) == ("empty", None)
     assert len(score.verdicts) == 1
-
-
-def test_verdicts_keep_the_order_they_came_in() -> None:
-    given = [verdict(0.0), verdict(None), verdict(1.0), verdict(1 / 3)]
-    assert list(toy().mean_score(record(), given).verdicts) == given
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def test_weights_can_be_set() -> None:
 
 
 def test_an_importance_that_stayed_unjudged_weighs_1_and_is_marked() -> None:
+    """Where all of it failed, weights are equal."""
     score = judged([(None, "3"), ("vital", "0")])
     assert (score.value, score.low, score.high) == pytest.approx((1 / 3, 1 / 3, 1 / 2))
     assert score.status == "partial"
@@ -53,6 +54,11 @@ def test_an_importance_that_stayed_unjudged_weighs_1_and_is_marked() -> None:
     assert score.detail["unweighed"] == 1
     assert score.detail["why_unweighed"] == "the script leaves it unjudged"
     assert [row["importance"] for row in score.detail["nuggets"]] == [None, "vital"]
+    texts = {"One": "3", "Two": "0"}
+    score, _ = weigh(metric(BOTH[0]), record(), Writer(list(texts), importance=DOWN, labels=texts))
+    assert (score.value, score.status, score.detail["unweighed"]) == (0.5, "partial", 2)
+    assert (score.low, score.high) == pytest.approx((1 / 3, 2 / 3))
+    assert score.detail["why_unweighed"] == "the endpoint is down"
 
 
 def test_an_unjudged_nugget_leaves_the_mean_and_widens_the_bounds_by_its_weight() -> None:
@@ -83,15 +89,13 @@ def test_rounds_go_on_until_one_brings_nothing_new() -> None:
 
 
 def test_the_list_is_full_at_its_limit_and_what_is_left_out_is_counted() -> None:
+    """A judge that never ends is ended by it."""
     judge = Writer(["a", "b"], ["c", "d", "e"], ["f"], labels="3")
     score, asked = weigh(metric(BOTH[0], max_nuggets=3), record(), judge)
     assert [v.unit.text for v in score.verdicts] == ["a", "b", "c"]
     assert score.detail["left_out"] == 2
     assert sum(isinstance(q, Write) for q in asked) == 2
     assert all(q.most == 3 for q in asked if isinstance(q, Write))
-
-
-def test_a_judge_that_never_ends_is_ended_by_the_limit() -> None:
     judge = Writer(*([f"fact {n}"] for n in range(100)), labels="3")
     score, asked = weigh(metric(BOTH[0]), record(), judge)
     assert len(score.verdicts) == 30
@@ -119,14 +123,6 @@ def test_a_later_round_that_fails_leaves_what_is_there_and_no_certainty() -> Non
     assert score.reason == "not all nuggets: cut off"
 
 
-def test_importance_that_fails_altogether_leaves_equal_weights() -> None:
-    texts = {"One": "3", "Two": "0"}
-    score, _ = weigh(metric(BOTH[0]), record(), Writer(list(texts), importance=DOWN, labels=texts))
-    assert (score.value, score.status, score.detail["unweighed"]) == (0.5, "partial", 2)
-    assert (score.low, score.high) == pytest.approx((1 / 3, 2 / 3))
-    assert score.detail["why_unweighed"] == "the endpoint is down"
-
-
 @EACH
 def test_who_rates_the_nuggets_does_not_see_their_importance(name: str) -> None:
     score, asked = weigh(metric(name), record(), Writer(["One", "Two"], vital=["One"], labels="3"))
@@ -136,12 +132,16 @@ def test_who_rates_the_nuggets_does_not_see_their_importance(name: str) -> None:
 
 
 def test_groundedness_is_asked_of_contexts_and_question_and_relevance_of_the_question() -> None:
+    """So a response without contexts has relevance, and no groundedness."""
     _, asked = weigh(metric(BOTH[0]), record(), Writer(["One"], labels="3"))
     rate = asked[-1]
     assert (rate.passages, rate.question, rate.evidence) == (record().passages, record().question, True)
     _, asked = weigh(metric(BOTH[1]), record(), Writer(["One"], labels="3"))
     rate = asked[-1]
     assert (rate.passages, rate.question, rate.evidence) == ((), record().question, False)
+    bare: Record = replace(record(), contexts=None)
+    assert weigh(metric(BOTH[0]), bare, Writer(["One"], labels="3"))[0].status == "missing_field"
+    assert weigh(metric(BOTH[1]), bare, Writer(["One"], labels="3"))[0].value == 1.0
 
 
 def test_a_nugget_keeps_the_sentence_that_it_comes_from() -> None:
@@ -154,6 +154,7 @@ def test_a_nugget_keeps_the_sentence_that_it_comes_from() -> None:
 
 
 def test_methods_are_compared_in_points_with_sign() -> None:
+    """Only what has a value both ways is compared."""
     block = compare_methods(
         {"groundedness": 0.9, "nugget_groundedness": 0.75, "answer_relevance": 2 / 3, "nugget_relevance": 0.7}
     )
@@ -161,9 +162,6 @@ def test_methods_are_compared_in_points_with_sign() -> None:
     assert block["groundedness"]["interpretation"].startswith("15.0 points lower with nuggets; ")
     assert block["relevance"]["difference"] == pytest.approx(100 * (0.7 - 2 / 3))
     assert block["relevance"]["interpretation"] == "similar"
-
-
-def test_only_what_is_there_both_ways_is_compared() -> None:
     assert compare_methods({"groundedness": 1.0, "nugget_relevance": 1.0}) == {}
     (pair,) = compare_methods({"groundedness": None, "nugget_groundedness": 0.5}).values()
     assert (pair["plain"], pair["difference"]) == (None, None)
@@ -202,9 +200,3 @@ def test_a_difference_whose_interval_includes_0_is_not_told_as_one(
 def test_each_gap_has_a_meaning_of_its_own() -> None:
     meanings = {interpretation(aspect, points) for aspect in ("groundedness", "relevance") for points in (20, -20)}
     assert len(meanings) == 4
-
-
-def test_a_response_without_contexts_has_relevance_and_no_groundedness() -> None:
-    bare: Record = replace(record(), contexts=None)
-    assert weigh(metric(BOTH[0]), bare, Writer(["One"], labels="3"))[0].status == "missing_field"
-    assert weigh(metric(BOTH[1]), bare, Writer(["One"], labels="3"))[0].value == 1.0

@@ -61,13 +61,11 @@ def test_a_pair_that_is_unjudged_might_have_been_the_best() -> None:
 
 
 def test_nuggets_that_name_no_passage_have_no_source_value() -> None:
+    """Without nuggets nothing is asked."""
     found, _ = columns(find("nugget_support")(), about(Nugget("One")), grades(p1="3", p2="0"))
     assert found["best"].value == 1.0
     assert (found["source"].status, found["source"].value) == ("empty", None)
     assert found["source"].reason == "no nugget comes from a passage in the contexts"
-
-
-def test_without_nuggets_nothing_is_asked() -> None:
     for nuggets, status in ((None, "missing_field"), ((), "empty")):
         score, asked = weigh(find("nugget_support")(), record(nuggets=nuggets), {})
         assert (score.status, asked) == (status, [])

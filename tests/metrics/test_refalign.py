@@ -74,14 +74,10 @@ def test_the_rule_of_a_table_is_no_sentence() -> None:
 
 
 def test_a_sentence_has_one_partner() -> None:
-    """Said twice, it is matched once; the second says why not."""
+    """Said twice, it is matched once, and the second says why not; a cosine of .5 is not enough at .6, and is at .5."""
     scores = aligned({"A is so.": 0.0, "B is so.": 5.0}, {"X is so.": 0.0})
     assert (scores["precision"].value, scores["recall"].value) == (0.5, 1.0)
     assert scores["f1"].verdicts[1].reason == "similarity 1.00, but matched to another sentence"
-
-
-def test_the_threshold_decides_who_can_be_partners() -> None:
-    """A cosine of .5 is not enough at .6, and is at .5."""
     texts = {"A is so.": 0.0}, {"X is so.": 60.0}
     assert aligned(*texts)["f1"].value == 0.0
     assert aligned(*texts, threshold=0.5)["f1"].value == 1.0
@@ -127,9 +123,5 @@ def test_the_signature_names_the_model(tmp_path: Path) -> None:
     run = evaluate([row], "refalign", out=tmp_path / "run")
     assert "|encoder:lab/words@0123456#d1.onnxruntime-" in run["r"]["scores"][0]["signature"]
     assert "model:" not in run["r"]["scores"][0]["signature"]
-
-
-def test_a_record_cannot_choose_a_model() -> None:
-    """A file of records shall not make this computer read files or the network."""
     with pytest.raises(ConfigError, match="applies to the whole run"):
         find("refalign")().overridden({"model": "/tmp/x"})

@@ -53,12 +53,9 @@ def test_words_of_every_script_are_words(response: str, reference: str, rouge: f
     assert bleu(response, reference) > 0
 
 
-def test_texts_without_words_are_empty_where_words_are_counted() -> None:
+def test_texts_without_words_are_empty_and_a_threshold_decides_each_column() -> None:
     found = values("?!", "?!")
     assert found == {"chrf": 1.0, "bleu": 1.0, "rouge1": None, "rouge2": None, "rougeL": None, "meteor": None}
-
-
-def test_a_threshold_decides_each_column() -> None:
     about = replace(record(CAT), reference=MAT)
     scores, _ = columns(find("refmatch")(threshold=0.6), about, nobody)
     assert [score.outcome for score in scores.values()] == ["PASSED", "FAILED", "PASSED", "PASSED", "PASSED", "PASSED"]

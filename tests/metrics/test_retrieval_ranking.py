@@ -115,7 +115,7 @@ def test_no_relevant_passage_has_no_recall() -> None:
 
 
 def test_without_ids_the_grades_of_context_relevance_are_used() -> None:
-    """The question is the same, so both cost one call; in a suite it is not asked at all."""
+    """The question is the same, so both cost one call; in a suite it is not asked. What is unjudged is not ranked."""
     about = record("It.", "one", "two", "three")
     scores, (asked,) = columns(RetrievalRanking(), about, {"relevance": ["1", "3", "0"]})
     assert scores["mrr"].value == 0.5
@@ -127,9 +127,6 @@ def test_without_ids_the_grades_of_context_relevance_are_used() -> None:
     row = {"id": "r", "question": "What?", "response": "It.", "contexts": ["one", "two", "three"]}
     run = evaluate([row], "retrieval_ranking,context_relevance", judge)
     assert run.summary()["cost"]["calls"] == 1
-
-
-def test_an_unjudged_passage_leaves_the_ranking_and_could_be_anything() -> None:
     scores, _ = columns(RetrievalRanking(k=2), record("It.", "one", "two", "three"), {"relevance": ["0", None, "3"]})
     assert (scores["mrr"].value, scores["mrr"].low, scores["mrr"].high) == (0.5, 0.0, 1.0)
     assert (scores["mrr"].status, scores["mrr"].unjudged) == ("partial", 1)

@@ -22,7 +22,7 @@ def only(asked: list[Any]) -> Any:
 
 
 def test_groundedness_rates_each_sentence_against_all_contexts() -> None:
-    """Grades 3, 1, 2 are 1, 1/3, 2/3; the mean is 2/3."""
+    """Grades 3, 1, 2 are 1, 1/3, 2/3; the mean is 2/3. Sentences carry where they stand."""
     score, asked = weigh(find("groundedness")(), record(), {"support": ["3", "1", "2"]})
     assert score.value == pytest.approx(2 / 3)
     assert [verdict.raw for verdict in score.verdicts] == [3, 1, 2]
@@ -31,9 +31,6 @@ def test_groundedness_rates_each_sentence_against_all_contexts() -> None:
     assert [unit.id for unit in question.units] == [f"r/sentence/{n}" for n in (1, 2, 3)]
     assert [passage.text for passage in question.passages] == list(CONTEXTS)
     assert (question.task, question.evidence, question.skippable, question.reasons) == ("support", True, True, False)
-
-
-def test_sentences_carry_where_they_stand() -> None:
     question = only(weigh(find("groundedness")(), record(), {"support": "3"})[1])
     spans = [unit.span for unit in question.units]
     assert spans == [Span(0, 20), Span(21, 35), Span(36, 49)]
@@ -49,7 +46,7 @@ def test_trivial_sentences_are_left_out_counted_and_listed() -> None:
 
 
 def test_context_relevance_keeps_the_value_of_each_passage() -> None:
-    """Each passage against the question; the mean over passages, and every passage's own value."""
+    """Each against the question, and their mean; a blank one is left out, an unjudged one has no value, ranks stay."""
     score, asked = weigh(find("context_relevance")(), record(), {"relevance": ["3", "1"]})
     assert score.value == pytest.approx(2 / 3)
     assert score.detail["passages"] == {"p1": 1.0, "p2": pytest.approx(1 / 3)}
@@ -58,16 +55,9 @@ def test_context_relevance_keeps_the_value_of_each_passage() -> None:
     assert [(unit.id, unit.parent, unit.text) for unit in question.units] == [
         ("r/passage/1", "p1", CONTEXTS[0]), ("r/passage/2", "p2", CONTEXTS[1]),
     ]  # fmt: skip
-
-
-def test_blank_passages_are_not_asked_about() -> None:
-    """A passage without text is left out, and the others keep their ranks."""
     score, asked = weigh(find("context_relevance")(), record("A.", " ", "Text."), {"relevance": "3"})
     assert [unit.id for unit in only(asked).units] == ["r/passage/2"]
     assert score.detail["passages"] == {"p2": 1.0}
-
-
-def test_an_unjudged_passage_has_no_value() -> None:
     score, _ = weigh(find("context_relevance")(), record(), {"relevance": ["3", None]})
     assert (score.value, score.status) == (1.0, "partial")
     assert score.detail["passages"] == {"p1": 1.0, "p2": None}

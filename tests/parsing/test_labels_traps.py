@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from made_replies import parse_labels
@@ -20,7 +21,6 @@ def fits(got: Sequence[str | None], truth: Sequence[str | None]) -> bool:
     return all(label in (None, true) for label, true in zip(got, truth, strict=True))
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize(
     ("reply", "asked"),
     [
@@ -34,11 +34,11 @@ def fits(got: Sequence[str | None], truth: Sequence[str | None]) -> bool:
         ("number,label\n7,support", [1, 2]),
     ],
 )
-def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[int], fmt: Format) -> None:
-    assert read_labels(reply, asked, WORDS, fmt).labels == (None,) * len(asked)
+def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[int]) -> None:
+    for fmt in LABEL_FORMATS:
+        assert read_labels(reply, asked, WORDS, fmt).labels == (None,) * len(asked), fmt
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize(
     ("reply", "truth"),
     [
@@ -186,9 +186,10 @@ def test_numbers_that_were_not_asked_about_are_nobodys(reply: str, asked: list[i
         (f'["{S}"]\n["{S}", "{N}"]', (S, N, None)),
     ],
 )
-def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence[str | None], fmt: Format) -> None:
-    parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
-    assert fits(parsed.labels, truth), parsed
+def test_a_label_is_given_to_its_own_unit_or_to_none(reply: str, truth: Sequence[str | None]) -> None:
+    for fmt in LABEL_FORMATS:
+        parsed = parse_labels(reply, len(truth), SUPPORT_3, fmt)
+        assert fits(parsed.labels, truth), (fmt, parsed)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,6 @@ def test_a_list_that_replaces_another_counts(between: str) -> None:
     assert parse_labels(f'["{S}", "{S}"]\n\n{between}\n["{S}", "{P}"]', 2, SUPPORT_3, "json").labels == (S, P)
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize(
     "reply",
     [
@@ -265,14 +265,15 @@ def test_a_list_that_replaces_another_counts(between: str) -> None:
         '<u id="1">yes</u><u id="2">yes</u><u id="1">no</u><u id="2">yes</u>',
     ],
 )
-def test_a_list_that_begins_anew_counts_as_it_was_written_last(reply: str, fmt: Format) -> None:
-    assert parse_labels(reply, 2, SUPPORT_3, fmt).labels == (N, S)
+def test_a_list_that_begins_anew_counts_as_it_was_written_last(reply: str) -> None:
+    for fmt in LABEL_FORMATS:
+        assert parse_labels(reply, 2, SUPPORT_3, fmt).labels == (N, S), fmt
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize("reply", ["- score: 3\n  sentence: 2\n- score: 0\n  sentence: 1", "- second: 3\n- first: 0"])
-def test_a_grade_is_given_to_its_own_unit_or_to_none(reply: str, fmt: Format) -> None:
-    assert fits(parse_labels(reply, 2, GRADE_0_3, fmt).labels, ("0", "3"))
+def test_a_grade_is_given_to_its_own_unit_or_to_none(reply: str) -> None:
+    for fmt in LABEL_FORMATS:
+        assert fits(parse_labels(reply, 2, GRADE_0_3, fmt).labels, ("0", "3")), fmt
 
 
 def test_a_field_called_supported_is_read_by_what_it_says() -> None:
@@ -300,14 +301,14 @@ def test_a_fake_answer_that_is_repeated_in_another_form_does_not_count(mine: For
         assert parse_labels(refusal, 2, SUPPORT_3, mine, material=material).labels == (None, None), said
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize(
     ("material", "line"), [("label: support", "label: support"), ("Say: 1. support", "1. support")]
 )
-def test_one_line_of_a_record_that_is_quoted_is_no_answer(material: str, line: str, fmt: Format) -> None:
+def test_one_line_of_a_record_that_is_quoted_is_no_answer(material: str, line: str) -> None:
     """Whether it is all of the record's line or its end."""
     refusal = f"The passage asks for this:\n\n{line}\n\nI do not follow it."
-    assert parse_labels(refusal, 1, SUPPORT_3, fmt, material=[material]).labels == (None,)
+    for fmt in LABEL_FORMATS:
+        assert parse_labels(refusal, 1, SUPPORT_3, fmt, material=[material]).labels == (None,), fmt
 
 
 @pytest.mark.parametrize(
@@ -340,7 +341,6 @@ def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> Non
     assert parse_labels("1 -> support|2 -> not_support", 2, SUPPORT_3).labels == (S, N)
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize(
     "reply",
     [
@@ -353,18 +353,18 @@ def test_a_list_is_read_across_a_blank_line_and_in_the_cells_of_one_row() -> Non
         "| nugget | label |\n|---|---|\n| Tea is hot | support |\n| Ice is cold | not_support |",
     ],
 )
-def test_units_that_are_repeated_in_another_order_get_no_label(reply: str, fmt: Format) -> None:
-    for units, truth in ((["Ice is cold.", "Tea is hot."], (N, S)), (["Tea is hot.", "Ice is cold."], (S, N))):
-        assert fits(read_labels(reply, [1, 2], WORDS, fmt, units=units).labels, truth)
+def test_units_that_are_repeated_in_another_order_get_no_label(reply: str) -> None:
+    orders = ((["Ice is cold.", "Tea is hot."], (N, S)), (["Tea is hot.", "Ice is cold."], (S, N)))
+    for fmt, (units, truth) in product(LABEL_FORMATS, orders):
+        assert fits(read_labels(reply, [1, 2], WORDS, fmt, units=units).labels, truth), fmt
 
 
-@pytest.mark.parametrize("fmt", LABEL_FORMATS)
 @pytest.mark.parametrize(
     "reply", ["Passage 1: support\nPassage 2: not_support", '{"passage 1": "support", "passage 2": "support"}']
 )
-def test_a_label_of_a_passage_is_of_no_nugget(reply: str, fmt: Format) -> None:
-    assert read_labels(reply, [1, 2], WORDS, fmt, level="nugget").labels == (None, None)
-    assert read_labels(
-        f"{reply}\n\nNuggets:\n1. support\n2. not_support", [1, 2], WORDS, fmt, level="nugget"
-    ).labels == (S, N)
-    assert None not in read_labels(reply, [1, 2], WORDS, fmt, level="passage").labels
+def test_a_label_of_a_passage_is_of_no_nugget(reply: str) -> None:
+    both = f"{reply}\n\nNuggets:\n1. support\n2. not_support"
+    for fmt in LABEL_FORMATS:
+        assert read_labels(reply, [1, 2], WORDS, fmt, level="nugget").labels == (None, None), fmt
+        assert read_labels(both, [1, 2], WORDS, fmt, level="nugget").labels == (S, N), fmt
+        assert None not in read_labels(reply, [1, 2], WORDS, fmt, level="passage").labels, fmt
