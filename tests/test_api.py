@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -81,19 +80,6 @@ def test_within_a_running_loop() -> None:
         return len(run)
 
     assert asyncio.run(notebook()) == 3
-
-
-def test_two_at_a_time_share_a_store() -> None:
-    """Two runs in two threads on one store: both are whole."""
-    found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(len(weigh(rows(20))))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [20, 20]
-    with Store(Path(".ragstone/ragstone.db")) as store:
-        assert [(run.status, store.count(run.id)) for run in store.runs()] == [("done", 20)] * 2
 
 
 def test_awaited() -> None:

@@ -156,12 +156,6 @@ def test_a_flag_wins_over_the_file_limit_by_limit() -> None:
         assert limits == {"cost": None, "calls": 50, "tokens": 1000000}
 
 
-@pytest.mark.parametrize("setting", ["max_cost = -1", "max_calls = 1.5", 'max_tokens = "many"', "max_cost = nan"])
-def test_a_budget_that_is_none_is_refused(setting: str) -> None:
-    configure("http://127.0.0.1:9/v1", f"[run]\n{setting}\n")
-    assert f"run.{setting.partition(' ')[0]}" in refused("run", records(1), "-j", "house")
-
-
 def test_the_other_commands_that_ask_keep_a_budget_too() -> None:
     """compare-methods shows what is done; nuggets keeps the lines that came."""
     with FakeServer() as server:

@@ -210,16 +210,6 @@ def test_many_begin_one_store_at_the_same_moment(tmp_path: Path) -> None:
             assert len(store.runs()) == 6
 
 
-def test_a_store_is_read_on_other_threads(store: Store) -> None:
-    """As ``evaluate`` within a running loop does: opened on one thread, read on another."""
-    put(store, call(1))
-    found: list[bytes | None] = []
-    thread = threading.Thread(target=lambda: found.append(store.reply(call(1).key)))
-    thread.start()
-    thread.join()
-    assert found == [call(1).reply]
-
-
 # ---- the file
 
 
