@@ -85,7 +85,7 @@ def test_a_budget_holds_and_the_same_command_goes_on(step: tuple[str, ...], limi
         configure(server)
         came = ragstone(*step, *limit, "-q")
         assert came.code == 4
-        assert f"{limit[0]} " in came.err
+        assert f"reached {limit[0]} " in came.err
         assert "run the same command with a new budget to resume" in came.err
         paid = server.count
         assert 0 < paid <= 7 or limit[0] != "--max-calls"
