@@ -178,8 +178,8 @@ def test_two_prompts_are_two_wordings_and_one_mean() -> None:
     assert [question.wording for question in asked if isinstance(question, Rate)] == [1, 2]
     assert (score.value, score.status, score.asked) == (0.75, "scored", 2)
     assert list(next(metric(two_prompts=True).flow(record()))) == asked
-    script = lambda question: "2" if question.wording == 1 else Failed("HTTP 500")  # noqa: E731
-    score, _ = weigh(metric(two_prompts=True), record(), script)
+    failing = lambda question: "2" if question.wording == 1 else Failed("HTTP 500")  # noqa: E731
+    score, _ = weigh(metric(two_prompts=True), record(), failing)
     assert (score.value, score.status, score.low, score.high) == (1.0, "partial", 0.5, 1.0)
     assert "HTTP 500" in score.reason
 
