@@ -29,6 +29,7 @@ NEEDED = (
     "store/schema.sql",
     "py.typed",
     "__init__.pyi",
+    "api/__init__.pyi",
     "prompts/LOCK",
     "judges/embedded/model.json",
     "judges/embedded/relevance.json",
