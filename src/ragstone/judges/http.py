@@ -322,14 +322,16 @@ class HttpBackend(ABC):
 
         assert self._session is not None, "send before open"
         begun = False
+        sent = None if body is None else aiohttp.BytesPayload(body)  # else aiohttp looks for the type of payload
         try:
-            async with self._session.request(method, address, data=body, allow_redirects=False, **more) as response:
+            async with self._session.request(method, address, data=sent, allow_redirects=False, **more) as response:
                 begun = True
                 data = bytearray()
                 packing = response.headers.get("Content-Encoding")
                 # Decompress here, up to the limit: a small compressed chunk may expand a thousandfold.
                 unpacking = zlib.decompressobj(wbits=47) if packing not in (None, "identity") else None
-                while chunk := await response.content.readany():  # like ``iter_any``, with half the coroutines
+                while not response.content.at_eof():
+                    chunk = await response.content.readany()  # like ``iter_any``, with half the coroutines
                     data += unpacking.decompress(chunk, longest + 1 - len(data)) if unpacking else chunk
                     if len(data) > longest:
                         raise self.trouble(f"a reply of more than {longest} bytes", lost=True)

@@ -159,9 +159,9 @@ class PromptedJudge:
             return None
         last = question.passages[-1].text
         end = user.find("\n", user.find(last) + len(last) + 1) + 1  # including the passage's closing line
-        begun = user[:end]
-        tokens = usual_tokens(system) + usual_tokens(begun)
-        return Shared(hash((self.id, system, begun)), end, tokens, several) if tokens >= CACHED else None
+        tokens = usual_tokens(system) + usual_tokens(user[:end])
+        # The code is a hash of the passages; hashing the prefix itself takes longer than rendering it.
+        return Shared(hash((self.id, system, code, end)), end, tokens, several) if tokens >= CACHED else None
 
     def _call(
         self, part: _Part, setup: Setup, repeat: int, reading: ReplyReading | None = None, *, several: bool

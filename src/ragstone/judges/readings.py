@@ -226,10 +226,10 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
         reading.take(number, _verdict(question, units[number - 1], label, setup, *said))
     if absent:
         reading.status, reading.problem = "truncation", f"no verdict on {', '.join(absent)}"
-    rest = rest_of(text, "verdicts")
-    back = [number for words, given in labels.items() for number in taken_back(rest, given, words)]
-    reading.found = {number: verdict for number, verdict in reading.found.items() if number not in back}
+    rest = rest_of(text, "verdicts")  # empty for most replies
+    back = [number for words, given in labels.items() for number in taken_back(rest, given, words)] if rest else []
     if back:
+        reading.found = {number: verdict for number, verdict in reading.found.items() if number not in back}
         reading.note(f"labels that the reply takes back ({', '.join(map(str, back))})")
     if unknown:
         reading.note(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
