@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone.engine.breaker import Breaker
-from ragstone.engine.queue import UNSAVED, Queue, Queues, Turn
+from ragstone.engine.queue import Queue, Queues, Turn
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, Backend, Call, Left, RateLimits, Reply
 from ragstone.judges.openai import OpenAIBackend
@@ -68,23 +68,23 @@ def test_turns_come_in_the_order_of_asking() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("places", "spare"), [(2, 2), (UNSAVED + 8, UNSAVED)])
-def test_replies_give_their_places_back_while_few_are_not_on_disk(places: int, spare: int) -> None:
-    """Calls under way and replies that are not on disk are never more than the places and that many."""
+@pytest.mark.parametrize("places", [2, 40])
+def test_replies_give_their_places_back_while_few_are_not_on_disk(places: int) -> None:
+    """Calls under way and replies that are not on disk are never more than twice the places."""
 
     async def work() -> None:
         door = queue(places)
         turns = [await door.enter(CALL) for _ in range(places)]
-        for turn in turns[:spare]:
+        for turn in turns:
             door.answered(turn, CALL, Reply(""), keep=True)
-        turns = turns[spare:] + [await door.enter(CALL) for _ in range(spare)]
+        turns = [await door.enter(CALL) for _ in range(places)]
         door.answered(turns.pop(), CALL, Reply(""), keep=True)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(2)]
         await asyncio.sleep(1)
         assert not waiting[0].done()
         door.kept()
         await waiting[0]
-        assert (door.in_flight, door.unsaved) == (places, spare)
+        assert (door.in_flight, door.unsaved) == (places, places)
         door.answered(turns.pop(), CALL, Reply(""))
         await waiting[1]
 

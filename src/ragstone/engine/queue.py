@@ -23,9 +23,6 @@ TOO_MANY: Final = (429, 503, 529)
 """HTTP statuses of an overloaded endpoint."""
 SLOW: Final = 10.0
 """Seconds without a reply after which the progress line says what the run is waiting for."""
-UNSAVED: Final = 32
-"""Maximum number of unsaved replies that occupy no slot, capped at the concurrency. A kill can lose these and the
-calls in flight."""
 
 
 class Turn:
@@ -45,7 +42,8 @@ class Queue:
     """Admit calls to one endpoint, limited in concurrency and rate, and none during a pause.
 
     ``shown`` tells whether to report its limits; those of a judge on this machine are not reported. A reply frees its
-    slot before it is on disk, unless more than ``UNSAVED`` replies are not saved yet.
+    slot before it is on disk, unless more replies than there are slots are not saved yet: a kill can lose these and the
+    calls in flight.
     """
 
     def __init__(
@@ -67,7 +65,6 @@ class Queue:
         self.tokens = TokenUse(size)
         self.breaker = breaker
         self.unsaved = 0
-        self._spare = min(UNSAVED, concurrency)
         self._loop = asyncio.get_running_loop()
         self._clock = self._loop.time
         self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
@@ -198,7 +195,7 @@ class Queue:
         """Return a turn if one is available now."""
         width = 1 if self.breaker.alone else int(self.width.now)
         in_flight = len(self._out)
-        if in_flight >= width or in_flight + self.unsaved >= width + self._spare:
+        if in_flight >= width or in_flight + self.unsaved >= width + self.width.most:
             self._held = "concurrency"
             return None
         now = self._clock()
