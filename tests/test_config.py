@@ -406,9 +406,9 @@ def test_two_judges_for_everything_are_no_panel_by_accident() -> None:
         ("claim=openai:a", "no step 'claim'; steps are claims, nuggetize, importance, support, assign, "),
         ("[openai:a,openai:a]", "names the same judge twice"),
         ("[]", "names no judge"), ("support=[]", "names no judge"), ("", "names no judge"),
-        ("[openai:a", "judge '[openai:a': a panel begins with [ and ends with ], as in [A,B]"),
-        ("support=[openai:a,openai:b", "a panel begins with [ and ends with ]"),
-        ("openai:a,openai:b]", "a panel begins with [ and ends with ]"),
+        ("[openai:a", "judge '[openai:a': expected a panel in brackets, as in [A,B]"),
+        ("support=[openai:a,openai:b", "expected a panel in brackets, as in [A,B]"),
+        ("openai:a,openai:b]", "expected a panel in brackets, as in [A,B]"),
     ],
 )  # fmt: skip
 def test_judges_that_cannot_be_meant_are_refused(judge: str, message: str) -> None:

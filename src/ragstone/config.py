@@ -66,7 +66,7 @@ class Step(Struct, frozen=True):
             return cls.of([name.strip() for name in text.split(">")], where, cascade=True)
         opens, closes = text.startswith("["), text.endswith("]")
         if (opens and not closes) or (closes and "[" not in text):  # an address may itself end in a bracket
-            raise ConfigError(f"{where}: a panel begins with [ and ends with ], as in [A,B]")
+            raise ConfigError(f"{where}: expected a panel in brackets, as in [A,B]")
         if not opens and "," not in text:
             return cls.of([text], where)
         parts = (text[1:-1] if opens else text).split(",")

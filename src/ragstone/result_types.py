@@ -339,7 +339,7 @@ class MetricAgreementDict(TypedDict):
 
 
 class AgreementDict(TypedDict):
-    """Agreement saved by ``agree --attach``: the gold labels, the annotators, and each metric's agreement.
+    """Agreement saved by ``agree --attach``: the source of the labels, the annotators, and each metric's agreement.
 
     ``labelled_by`` is ``people`` (also if absent), ``run NAME`` for another judge's verdicts, or both. ``results``,
     only in a folder's summary.json, is the hash of the results file that the agreement was computed from.

@@ -65,14 +65,14 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     assert "…" not in table
     (titles,) = (line for line in table.splitlines() if " corrected " in line)
     assert titles.replace("kappa 95% CI", "").count("95% CI") == 1
-    assert ("Hidden at this width: the columns units" in came.flat) == (width == 60)
+    assert ("columns hidden at this width (units" in came.flat) == (width == 60)
     (command,) = pasted(came.out)
     assert command[:2] == ["show", "1"]
     shown = done(*command)
     assert came.out.partition("Largest disagreements")[2].split()[0] in shown.out
     assert ragstone("agree", "last", labels("ana"), "--store", store, columns=width, charset="ascii").code == 0
     of_one = ragstone("agree", "last", labels("ana", records=1), "--store", store, columns=width)
-    assert of_one.flat.startswith("Judge and people: kappa "), "one record has no interval, so nothing is claimed"
+    assert of_one.flat.startswith("Agreement with people: kappa "), "one record has no interval, so nothing is claimed"
 
 
 def test_json_has_every_measure(store: str, labels: Labels) -> None:

@@ -142,7 +142,7 @@ def test_metrics_with_the_same_verdicts_are_told_of_once_and_nothing_is_claimed_
         "nugget_recall.vital": of_metric(task="assign", unit="nugget", mean=corrected(0.5, 0.4, 0.6, "labels")),
     }
     (one,) = agreements(told)
-    assert plain(one.lines[0]) == "Judge agrees with people: kappa .71 (95% CI .58\u2013.82) on 214 nuggets"
+    assert plain(one.lines[0]) == "Agreement with people: kappa .71 (95% CI .58\u2013.82) on 214 nuggets"
     assert plain(one.lines[1]) == (
         "nugget_recall.all 78%, corrected 0% (95% CI 0\u2013100); "
         "nugget_recall.vital 78%, from labels alone 50% (95% CI 40\u201360)"

@@ -136,7 +136,7 @@ def test_what_a_judge_did_not_mark_is_null_in_rows_of_ragbench() -> None:
 
 def test_a_run_without_traces_has_no_rows_of_ragbench() -> None:
     assert ragstone("run", write("a.jsonl", row(1)), "-q", "-m", "grounding").code == 0
-    assert "no traces; make them with: ragstone run FILE -m trace" in refused("export", "-f", "ragbench")
+    assert "no traces; to create them, run: ragstone run FILE -m trace" in refused("export", "-f", "ragbench")
 
 
 def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
@@ -154,11 +154,11 @@ def test_the_format_is_what_the_ending_says(weighed: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' does not fit the format csv; name it as in -o x.csv"),
-        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' does not fit the format jsonl; name it as in -o x.jsonl"),
-        (("--json", "-o", "x.csv"), "'.csv' does not fit the format jsonl"),
-        (("-f", "calls", "-o", "x.csv"), "'.csv' does not fit the format calls; name it as in -o x.jsonl"),
-        (("-f", "tot", "-o", "x.csv"), "'.csv' does not fit the format tot; name it as in -o x.tsv"),
+        (("-f", "csv", "-o", "x.jsonl"), "'.jsonl' does not match --format csv; use -o x.csv"),
+        (("-f", "jsonl", "-o", "x.parquet"), "'.parquet' does not match --format jsonl; use -o x.jsonl"),
+        (("--json", "-o", "x.csv"), "'.csv' does not match --format jsonl"),
+        (("-f", "calls", "-o", "x.csv"), "'.csv' does not match --format calls; use -o x.jsonl"),
+        (("-f", "tot", "-o", "x.csv"), "'.csv' does not match --format tot; use -o x.tsv"),
         (("-o", "x.tsv"), "'.tsv' could be trec_eval or tot or ir_measures; choose one with --format"),
         (("--rows", "verdicts"), "jsonl has no rows of verdicts; write a table with --format csv or parquet"),
         (("--rows", "scores", "-o", "x.jsonl"), "jsonl has no rows of scores"),
@@ -208,7 +208,7 @@ def test_no_file_holds_what_its_ending_belies() -> None:
     write("a.jsonl", {**row(1), "run_id": "a", "nuggets": [nugget]})
     cases = (
         (("score", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files; use one of .jsonl"),
-        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' does not fit the format tot"),
+        (("score", "a.jsonl", "-f", "tot", "-o", "x.jsonl"), "'.jsonl' does not match --format tot"),
         (("score", "a.jsonl", "-o", "x.tsv"), "choose one with --format"),
         (("create", "a.jsonl", "-o", "x.csv"), "this command does not write '.csv' files"),
         (("assign", "a.jsonl", "-o", "x.parquet"), "this command does not write '.parquet' files"),

@@ -61,8 +61,8 @@ def test_two_runs_stand_side_by_side(runs: Path) -> None:
     told = in_store(runs, "compare", "main", "new", "--json").json
     assert came.code == 0
     assert "main  run 1 · 30 records" in came.out
-    assert "Hidden at this width" not in came.out
-    assert "Hidden at this width: the columns 95% CI" in in_store(runs, "compare", "main", "new", columns=60).flat
+    assert "hidden at this width" not in came.out
+    assert "columns hidden at this width (95% CI" in in_store(runs, "compare", "main", "new", columns=60).flat
     assert "1 record only in main: r0." in came.out
     assert "no significant difference" not in came.flat
     for found in told["metrics"]:

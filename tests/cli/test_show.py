@@ -145,7 +145,7 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
-    assert "Hidden at this width: the column judge; --json shows all." in "\n".join(least)
+    assert "1 column hidden at this width (judge); --json shows it." in "\n".join(least)
     for judges, said in (
         (["openai:gpt-4o-mini"], "gpt-4o-mini"),
         (["ollama:qwen3:8b@localhost"], "qwen3:8b"),
@@ -158,7 +158,7 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
 def test_an_empty_store_has_no_runs() -> None:
     """It is said so, and how to make one."""
     Store("empty.db").close()
-    assert "make one with: ragstone run FILE" in ragstone("runs", "--store", "empty.db").out
+    assert "to create one, run: ragstone run FILE" in ragstone("runs", "--store", "empty.db").out
     assert ragstone("runs", "--json", "--store", "empty.db").json == []
     assert ragstone("show", "--store", "empty.db").code == 2
 
@@ -380,7 +380,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
             said = why.replace(f"with -m {name}, ", "").removesuffix(f"; to include it, add -m {name}")
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
-    more = re.search(r"and (\d+) more; to see why, run ragstone validate a.jsonl", screen)
+    more = re.search(r"(\d+) more metrics skipped; to see why, run ragstone validate a.jsonl", screen)
     assert sum(why in screen for why in left_out.values()) >= 2, "one reason is told, of several metrics"
     assert len({why for why in left_out.values() if why in screen}) == 1
     assert more

@@ -66,17 +66,17 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("faithfulness", "the metric here is grounding (share of the response's claims that the contexts support)"),
+        ("faithfulness", "Ragstone's metric for this is grounding (share of the response's claims that the contexts support)"),
         ("Hallucination", "grounding (its opposite: "),
         ("correctness", "answer_correctness (F1 over claims, comparing the response with the reference)"),
         ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
         (
             "relevancy",
-            "(how well the response answers the question, true or not) or context_relevance",
+            "(how well the response answers the question, whether or not it is true) or context_relevance",
         ),
         (
             "answer relevancy",
-            "(how well the response answers the question, true or not) or claim_",
+            "(how well the response answers the question, whether or not it is true) or claim_",
         ),
         ("completeness", "trace (in its column trace.completeness)"),
     ],

@@ -355,7 +355,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
     """
     runs = store.runs()
     if not runs:
-        raise InputError(f"{store.path}: no runs yet; make one with: ragstone run FILE")
+        raise InputError(f"{store.path}: no runs yet; to create one, run: ragstone run FILE")
     if which == "last":
         return Run(store, runs[-1])
     for row in reversed(runs):

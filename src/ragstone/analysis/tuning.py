@@ -351,7 +351,8 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
     for row in rows:
         by_record.setdefault(row.record, set()).add(known.index(row.label or ""))
     if len(known) < 2:
-        one = f"all {len(rows):,} labels are '{known[0]}'" if known else "every label is trivial"
+        every = f"all {len(rows):,} labels are" if len(rows) > 1 else "the only label is"
+        one = f"{every} '{known[0]}'" if known else "every label is trivial"
         raise InputError(f"{path}: {one}; agreement needs two different labels")
     split(by_record, 0)
     units = len({(row.record, row.unit) for row in rows})

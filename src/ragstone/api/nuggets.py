@@ -55,7 +55,7 @@ PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
 class Created(Struct):
     """The outcome of creating banks.
 
-    ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and ``unweighed``
+    ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and ``without_importance``
     have no importance; ``left_out`` more were beyond a limit. ``partial`` banks lack the nuggets of at least one
     window. ``without`` counts topics without a bank, by reason. ``repeated`` counts records whose topic was seen
     before.
@@ -64,7 +64,7 @@ class Created(Struct):
     topics: int = 0
     nuggets: int = 0
     vital: int = 0
-    unweighed: int = 0
+    without_importance: int = 0
     left_out: int = 0
     partial: int = 0
     without: Counter[str] = field(default_factory=Counter)
@@ -136,7 +136,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
                 done.topics += 1
                 done.nuggets += len(nuggets)
                 done.vital += sum(nugget.importance == "vital" for nugget in nuggets)
-                done.unweighed += sum(nugget.importance is None for nugget in nuggets)
+                done.without_importance += sum(nugget.importance is None for nugget in nuggets)
                 done.left_out += score.detail.get("left_out", 0)
                 done.partial += score.status == "partial"
     return done

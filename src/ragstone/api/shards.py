@@ -59,7 +59,7 @@ class Shards:
         Raises ConfigError without ``-o``, for options that shards cannot use, and for a folder of another run.
         """
         if options.out is None:
-            raise ConfigError("shards need a folder that all of them can reach; add -o DIR")
+            raise ConfigError("--shard needs an output folder that every machine can reach; add -o DIR")
         for name in _UNFIT:
             if getattr(options, name):
                 raise ConfigError(f"shards cannot be used with --{name.replace('_', '-')}")

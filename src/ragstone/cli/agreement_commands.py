@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 def agree(
     which: WhichOrFolder,
-    gold: list[str] = arg("GOLD", "Gold labels: a file, another run, or a field in the records."),
+    gold: list[str] = arg("GOLD", "Labels to compare with: a file, another run, or a field in the records."),
     *,
     others: list[str] | None = opt(
         "--with", "RUN", "Another run by the same judge: a different system or a repeat. Repeatable."
@@ -39,11 +39,11 @@ def agree(
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a run's judge with gold labels.
+    """Compare a run's judge with human labels.
 
     For each metric, prints Cohen's kappa with its interval, the confusion matrix, and the mean corrected for judge
     errors. Lists the largest disagreements and the unused labels. For several systems (--with, or run_id in the
-    records), also compares the judge's ranking with people's. For repeats, prints the spread. Calls no judge.
+    records), also compares the judge's ranking with people's. For repeats, prints the spread. Does not call a judge.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page

@@ -52,7 +52,7 @@ def compare(
     """Compare two runs, record by record.
 
     For each metric, prints the difference (second minus first) over the records in both runs, with its interval and
-    p value. If the difference is not significant, also prints the smallest detectable one. Calls no judge.
+    p value. If the difference is not significant, also prints the smallest detectable one. Does not call a judge.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.output.target import whole

@@ -128,7 +128,7 @@ _FLAGS: Final = {"window": "--window", "max_nuggets": "--max", "keep": "--keep",
 def _created(created: Created, out: str | None) -> dict[str, Any]:
     told = asdict(created)
     bill = told.pop("tally").as_json()
-    okay = created.nuggets - created.vital - created.unweighed
+    okay = created.nuggets - created.vital - created.without_importance
     return {**told, "okay": okay, "bill": bill, "file": out if created.topics else None}
 
 
@@ -242,7 +242,7 @@ def score(
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    Prints a table of systems with six measures. Calls no judge. A run's means cover only the topics that it answered.
+    Prints a table of systems with six measures. Does not call a judge. A run's means cover only the topics that it answered.
     With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With
     --format but no -o, rows go to standard output; trec_eval allows this for one run only.
     """

@@ -1,4 +1,4 @@
-"""``ragstone prompts``: list, show, render, compare and check prompts. Calls no judge."""
+"""``ragstone prompts``: list, show, render, compare and check prompts. Does not call a judge."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def render(
 ) -> None:
     """Render a prompt for a sample question.
 
-    Prints the messages exactly as sent to a judge. Calls no judge.
+    Prints the messages exactly as sent to a judge. Does not call a judge.
     """
     from ragstone.parsing import FORMATS
     from ragstone.prompts.catalogue import find, for_scale

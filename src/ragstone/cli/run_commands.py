@@ -116,7 +116,7 @@ def merge(
 ) -> None:
     """Merge the shards of a run and write the results.
 
-    Calls no judge. If a shard is missing, prints the command that runs it and exits 2.
+    Does not call a judge. If a shard is missing, prints the command that runs it and exits 2.
     """
     from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
     from ragstone.render.terminal.outcome import outcome
@@ -179,7 +179,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
-    Renders every prompt but calls no judge: no key, no network. Stored replies are free. Counts that depend on
+    Builds every prompt without calling a judge; needs no key and no network. Stored replies are free. Counts that depend on
     replies are assumed or taken from earlier runs in the store.
     """
     from ragstone.cli import evaluating
@@ -288,7 +288,7 @@ def formats(
     """Show how the replies of a run were parsed.
 
     For each judge, step, style and format, shows how many replies were parsed in full and by which parsers, what went
-    wrong, and what repair calls cost. Prints samples of unparsed replies. Calls no judge.
+    wrong, and what repair calls cost. Prints samples of unparsed replies. Does not call a judge.
     """
     from ragstone.analysis.reply_formats import how_read
     from ragstone.render.terminal.formats import formats_page

@@ -213,13 +213,13 @@ class HttpBackend(ABC):
             key = os.environ.get(self.key_variable, "").strip()
             if not key:
                 raise self.trouble(
-                    f"no key: the variable {self.key_variable} is not set",
+                    f"no API key: the environment variable {self.key_variable} is not set",
                     fatal=True,
                     hint=f"export {self.key_variable}=…, or use the embedded judge, which needs none",
                 )
             if not key.isprintable():  # it would break the header's line
                 raise self.trouble(
-                    f"the key in the variable {self.key_variable} contains a line break or control character",
+                    f"the key in the environment variable {self.key_variable} contains a line break or control character",
                     fatal=True,
                     hint=f"set {self.key_variable} to one key, on one line",
                 )

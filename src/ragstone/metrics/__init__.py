@@ -181,7 +181,7 @@ def called_here(name: str) -> str:
         for metric in catalogue().values()
         if written in metric.synonyms or written in elsewhere(metric)
     ]
-    return f"the metric here is {' or '.join(found)}" if found else ""
+    return f"Ragstone's metric for this is {' or '.join(found)}" if found else ""
 
 
 def instead_of(name: str, there: Sequence[str]) -> str:

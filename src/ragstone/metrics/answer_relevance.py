@@ -17,7 +17,7 @@ class AnswerRelevance(Metric):
     """The whole response is graded from 0 to 3. The score is the grade divided by 3."""
 
     name = "answer_relevance"
-    title = "how well the response answers the question, true or not"
+    title = "how well the response answers the question, whether or not it is true"
     needs = ("question", "response")
     asks = ("relevance",)
     suites = ("triad",)

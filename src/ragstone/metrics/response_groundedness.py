@@ -70,8 +70,8 @@ class ResponseGroundedness(Metric):
         "{are} not fully supported",
     )
     found_words = one_score(
-        FOUND, "of a response was found in its contexts, read as a whole", "{were} not fully found",
-        title="how much of the response was found in the contexts, read as a whole", banded=False,
+        FOUND, "of a response was found in its contexts, judged as a whole", "{were} not fully found",
+        title="how much of the response was found in the contexts, judged as a whole", banded=False,
     )  # fmt: skip
     always_asking: ClassVar[Mapping[str, Any]] = MappingProxyType({"shortcuts": False})
     bands = BANDS

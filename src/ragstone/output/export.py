@@ -108,7 +108,7 @@ def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, .
         return str(given)
     if given is not None:
         name = f"{Path(out or '').stem}{known[given][0]}"
-        raise ConfigError(f"{out}: '{ending}' does not fit the format {given}; name it as in -o {name}")
+        raise ConfigError(f"{out}: '{ending}' does not match --format {given}; use -o {name}")
     if not fitting:
         ends = ", ".join(dict.fromkeys(one for of in known.values() for one in of))
         raise ConfigError(f"{out}: this command does not write '{ending}' files; use one of {ends}")

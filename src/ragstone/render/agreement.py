@@ -116,7 +116,7 @@ def _together(
 
 
 def agreement_said(people: str, unit: str, counted: str, kappa: float | None, interval: Sequence[float] | None) -> str:
-    """Return ``Judge agrees with people: kappa .71 (.58-.82) on 214 claims``, or why the agreement is unknown.
+    """Return ``Agreement with people: kappa .71 (.58-.82) on 214 claims``, or why the agreement is unknown.
 
     ``counted`` is the number of compared units with their name; empty if there are none. The judge agrees if the
     interval is above 0; without an interval, it is not said whether it does. An interval from 0 or less to substantial
@@ -126,10 +126,8 @@ def agreement_said(people: str, unit: str, counted: str, kappa: float | None, in
         return f"Agreement with {people} is unknown: no {unit} has both a label and a verdict"
     if kappa is None:
         return f"Agreement with {people} is unknown: only one label occurs on {counted}, so kappa is undefined"
-    if not interval:
-        found = f"Judge and {people}"
-    elif interval[0] > 0:
-        found = f"Judge agrees with {people}"
+    if not interval or interval[0] > 0:
+        found = f"Agreement with {people}"
     elif interval[1] >= SUBSTANTIAL:
         found = f"Too few labels to tell if the judge agrees with {people}"
     else:

@@ -65,5 +65,5 @@ def _lines(run: Run) -> Generator[bytes, None, None]:
             yield orjson.dumps(row_of(result, traced))
 
 
-LACKING: Final = "has no traces; make them with: ragstone run FILE -m trace"
+LACKING: Final = "has no traces; to create them, run: ragstone run FILE -m trace"
 FORMATS: Final = (line_format("ragbench", "traces by sentence, as in RAGBench", _lines, LACKING),)

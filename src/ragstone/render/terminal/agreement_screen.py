@@ -51,7 +51,7 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
-    """Return ``Judge agrees with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
+    """Return ``Agreement with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
     items, count = one.leading, one.leading.matrix.n
     units = plural(count, one.unit if items is one.items else one.whole)
     counted = f"{units} from {plural(items.records, 'record')}" if count else ""
@@ -105,14 +105,14 @@ def _limits(found: Agreement) -> Iterator[str]:
                 said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
             elif mean.method == "labels":
                 why = f"{mean.reason[:1].upper()}{mean.reason[1:]}"
-                alone = f"the corrected mean uses the labels alone. {why}"
+                alone = f"the corrected mean is based on the labels alone. {why}"
                 said.setdefault(alone, []).append(mean.score)
             elif mean.method == "rogan_gladen":
                 what = "records" if column_of(mean.score) else f"{one.unit}s"
                 said.setdefault(f"corrected by Rogan-Gladen; means are shares of {what} that pass", []).append(
                     mean.score
                 )
-    yield "guess: the accuracy of always giving the most frequent gold label."
+    yield "guess: the accuracy of always giving the most frequent label."
     for line, names in said.items():
         yield f"{', '.join(names)}: {line}."
     yield from agreement.limits_said(found)
@@ -231,7 +231,7 @@ def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
         )
         rest = f" {look.ellipsis}" if one.count > NAMED else ""
         rows.append((number(one.count), f"{one.said}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
-    note = f"{number(found.rows - found.joined)} of {plural(found.rows, 'label')}"
+    note = f"{number(found.rows - found.joined)} of {number(found.rows)}"
     return section("Unused labels", indented(grid(rows, ">~")), note=note) if rows else None
 
 

@@ -49,7 +49,7 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
     said = "No bank could be created."
     if told["topics"]:
         parts = [f"{number(told[name])} {name}" for name in ("vital", "okay")]
-        parts += [f"{number(told['unweighed'])} of unknown importance"] if told["unweighed"] else []
+        parts += [f"{number(told['without_importance'])} of unknown importance"] if told["without_importance"] else []
         said = f"{plural(told['nuggets'], 'nugget')} for {topics}: {', '.join(parts)}."
         said += f" --keep and --max left out {number(told['left_out'])} more." if told["left_out"] else ""
     embedded = embedded_among(judges, {})

@@ -41,7 +41,7 @@ BESIDE: Final = 24
 def run_table(runs: Sequence[Run], look: Look) -> Page:
     """Return a table of all runs, the latest at the bottom, next to the prompt."""
     if not runs:
-        return page(Text("No runs yet; make one with: ragstone run FILE"))
+        return page(Text("No runs yet; to create one, run: ragstone run FILE"))
     rows = [_run_row(run, look) for run in runs]
     number_, name, when, records, judge, status, mean, kappa, command = zip(*rows, strict=True)
     columns = [
@@ -61,7 +61,7 @@ def run_table(runs: Sequence[Run], look: Look) -> Page:
 def batch_table(batches: Sequence[Mapping[str, Any]]) -> Page:
     """Return a table of all batches, the latest at the bottom."""
     if not batches:
-        return page(Text("No batches; make one with: ragstone run FILE --batch"))
+        return page(Text("No batches; to create one, run: ragstone run FILE --batch"))
     columns = [
         Column("batch", [flat(one["remote"] or one["tag"]) for one in batches], style="head"),
         Column("run", [flat(one["run"]) for one in batches], least=10),

@@ -250,7 +250,7 @@ def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str]
     most = max(reasons, key=lambda reason: reason[0].count(","))
     count = sum(names.count(",") + 1 for names, _ in reasons) - most[0].count(",") - 1
     file = shlex.quote(flat(source)) if source not in ("", "-") else "FILE"
-    return [": ".join(most), f"and {count} more; to see why, run ragstone validate {file}"]
+    return [": ".join(most), f"{plural(count, 'more metric')} skipped; to see why, run ragstone validate {file}"]
 
 
 def _files(run: Run, place: Place) -> list[Row]:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ragstone.analysis.verdicts import Wanting
 from ragstone.render.terminal.screen import Look, Prose
-from ragstone.render.text import flat, middle, paragraph, short_id, shorten
+from ragstone.render.text import flat, middle, paragraph, plural, short_id, shorten
 from ragstone.render.wording import in_words
 
 GAP = 2
@@ -96,8 +96,9 @@ class Fitted(Struct, frozen=True):
         hidden = [str(column.title) for column in self.columns if column.drop not in levels]
         yield table(kept, self.styles)
         if hidden:
-            title = "columns" if len(hidden) > 1 else "column"
-            yield Prose(f"Hidden at this width: the {title} {', '.join(hidden)}; --json shows all.", "quiet")
+            them = "them" if len(hidden) > 1 else "it"
+            said = f"{plural(len(hidden), 'column')} hidden at this width ({', '.join(hidden)}); --json shows {them}."
+            yield Prose(said, "quiet")
 
 
 def grid(rows: Iterable[Sequence[RenderableType]], columns: str, gap: int = GAP, first: int | None = None) -> Table:

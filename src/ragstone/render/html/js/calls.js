@@ -84,7 +84,7 @@ function rawBody(call, raw) {
       ),
     ];
   }
-  if (raw === null) return [told, el('p.empty', 'The store no longer has this call.')];
+  if (raw === null) return [told, el('p.empty', 'This call is no longer in the store.')];
   const messages = Array.isArray(raw.request?.messages) ? raw.request.messages : null;
   const { messages: _, ...settings } = messages ? raw.request : { messages: null };
   return [

@@ -129,8 +129,8 @@ function showStart() {
       el(
         'p.note',
         first.root
-          ? `The name goes into each label. Labels are saved next to the store, in ${first.file}.`
-          : 'The name goes into each label. Labels stay in this browser until you export them.',
+          ? `Your name is saved with each label. Labels are saved next to the store, in ${first.file}.`
+          : 'Your name is saved with each label. Labels stay in this browser until you export them.',
       ),
       keysList(),
     ),
@@ -189,7 +189,7 @@ const KEYS_TOLD = [
   ['u', 'undo'],
   ['\u2190 \u2192', 'previous, next'],
   ['/', 'search passages'],
-  ['e', 'open or fold passages'],
+  ['e', 'expand or collapse passages'],
 ];
 
 function keysList() {
@@ -357,7 +357,7 @@ function showEnd() {
       heading,
       el('p.soft', `${time}, ${each}${unsure ? `; cannot tell: ${unsure}` : ''}`),
       el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
-      el('p', 'Then compare the judge with them:'),
+      el('p', 'Then compare the judge with these labels:'),
       el('p', el('code', first.next.replace(first.file, labels.file()))),
       el('p.note', '\u2190 goes back through the labels, u undoes the last one.'),
     ),

@@ -117,7 +117,7 @@ function drawRuns() {
       ? runsTable(runs)
       : el(
           'p.empty',
-          first.runs.length ? 'No run matches these words.' : 'No runs yet; make one with: ragstone run FILE',
+          first.runs.length ? 'No run matches these words.' : 'No runs yet; to create one, run: ragstone run FILE',
         ),
   );
   drawChosen();
