@@ -84,9 +84,9 @@ def test_the_layout_and_mapping_of_the_file_are_not_for_results(tmp_path: Path) 
     assert first.spec["fields"] == {"contexts": "found"}
     Path("b.json").write_text(json.dumps({"data": [{"id": "r1", "response": "Steel.", "hits": ["It is steel."]}]}))
     for source, typed, message in (
-        ("b.json", None, 'ragstone.toml: [fields] contexts = "found": no record has it; there are: id, response, hits'),
+        ("b.json", None, 'ragstone.toml: [fields] contexts = "found": no record has it; available: id, response, hits'),
         ("b.json", {"contexts": "hit"}, "--field contexts=hit: no record has it; did you mean 'hits'?"),
-        ("main/results.jsonl", {"contexts": "hit"}, "--field contexts=hit: no record has it; there are: id, question"),
+        ("main/results.jsonl", {"contexts": "hit"}, "--field contexts=hit: no record has it; available: id, question"),
     ):
         with pytest.raises(ConfigError) as caught:
             evaluate(source, "grounding", fields=typed, store=tmp_path / "s.db")
@@ -274,11 +274,11 @@ def test_no_message_repeats_a_key() -> None:
         ({"on_empty": "half"}, "on_empty 'half'; expected null, zero or one"),
         ({"on_error": "ignore"}, "on_error 'ignore'; expected stop or skip"),
         ({"aggregate": "mode"}, "aggregate (--panel) 'mode'; expected mean, median, majority, min or max"),
-        ({"concurrency": 0}, "concurrency 0; expected a whole number from 1"),
-        ({"rpm": -1}, "rpm -1; expected a whole number from 0"),
-        ({"max_calls": 1.5}, "max_calls 1.5; expected a whole number from 0"),
-        ({"max_cost": float("nan")}, "max_cost nan; expected a number from 0"),
-        ({"max_cost": True}, "max_cost True; expected a number from 0"),
+        ({"concurrency": 0}, "concurrency 0; expected a whole number of at least 1"),
+        ({"rpm": -1}, "rpm -1; expected a whole number of at least 0"),
+        ({"max_calls": 1.5}, "max_calls 1.5; expected a whole number of at least 0"),
+        ({"max_cost": float("nan")}, "max_cost nan; expected a number of at least 0"),
+        ({"max_cost": True}, "max_cost True; expected a number of at least 0"),
         *(({"cascade_error": odd}, f"cascade_error {odd!r}; expected a number above 0 and below 0.5")
           for odd in (0.0, 0.5, float("nan"), "0.1")),
         ({"repeat": 0}, "repeat 0; expected a whole number from 1 to 100"),
@@ -335,9 +335,9 @@ def test_a_table_makes_a_judge() -> None:
         ("[judges.a]\nmodel = 'm'", "judges.a: no address; set base_url or provider"),
         (
             "[judges.a]\nmodel = 'm'\nprovider = 'vllm'\nextra_body = { api_key = 'x' }",
-            "judges.a.extra_body.api_key: looks like a key, and requests are stored",
+            "judges.a.extra_body.api_key: looks like an API key, and requests are stored",
         ),
-        ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a.provider 'opnai'; known: "),
+        ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a: no provider 'opnai'; known: "),
         ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is not an address"),
     ],
 )
@@ -347,7 +347,7 @@ def test_a_table_must_say_where(text: str, message: str) -> None:
 
 def test_an_unknown_judge_is_refused_with_the_closest() -> None:
     assert refusal(TABLE, judge=["minne"]) == "no judge 'minne'; did you mean 'mine'?"
-    assert refusal(TABLE, judge=["zzz"]) == "no judge 'zzz'; there are [judges.mine]"
+    assert refusal(TABLE, judge=["zzz"]) == "no judge 'zzz'; known: [judges.mine]"
     assert refusal(TABLE, judge=["openai"]) == "judge 'openai' has no model; write openai:MODEL"
     Path("ragstone.toml").unlink()
     assert "no judge 'opnai:gpt'; did you mean 'openai'?" in refusal(judge=["opnai:gpt"])
@@ -425,7 +425,7 @@ def test_panels_have_one_aggregate_and_weights() -> None:
     own = spec(f'[run]\njudge = "[openai:a,openai:b]"\n{text}', judge=["[openai:b,openai:c]"])
     assert (own.default.judges, dict(own.default.weights)) == (("openai:b", "openai:c"), {})
     assert refusal(text, judge=["openai:b"]) == (
-        "ragstone.toml: [panel] weights names 'openai:a', which is not a judge in this run"
+        "ragstone.toml: [panel] weights: 'openai:a' is not a judge in this run"
     )
 
 

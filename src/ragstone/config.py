@@ -222,7 +222,7 @@ def resolve(given: RunOptions) -> RunSpec:
         strange -= set(_named(*_judging(replace(given, judge=None), file, origin, parameters)))
     if strange:
         name = next(name for name in weights if name in strange)
-        raise ConfigError(f"{origin}: [panel] weights names '{name}', which is not a judge in this run")
+        raise ConfigError(f"{origin}: [panel] weights: '{name}' is not a judge in this run")
     weights = {name: weight for name, weight in weights.items() if name in used}
     own = parameters.get("response_groundedness", {}).get("aggregate")
 
@@ -406,9 +406,7 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
         if tables and ":" not in name and name not in (DEFAULT_JUDGE, NLI, *judge_spec.providers()):
             near = difflib.get_close_matches(name, tables, 1)
             known = ", ".join(f"[judges.{known}]" for known in tables)
-            raise ConfigError(
-                f"no judge '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; there are {known}")
-            )
+            raise ConfigError(f"no judge '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {known}"))
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
     if provider in (DEFAULT_JUDGE, NLI):
@@ -420,7 +418,7 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
         raise ConfigError(f"judges.{name}.threshold: only embedded and nli have probabilities; remove it")
     if provider and provider not in judge_spec.providers():
         raise ConfigError(
-            f"judges.{name}.provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
+            f"judges.{name}: no provider '{provider.partition(':')[0]}'; known: {', '.join(judge_spec.providers())}"
         )
     if not provider and not address:
         raise ConfigError(f"judges.{name}: no address; set base_url or provider")

@@ -30,7 +30,7 @@ NO_TASK: Final = "unknown"
 """The task of a label that names none and whose unit has no verdict."""
 _OF_REFERENCE: Final = re.compile(r"/reference_(?:claim|sentence)/[1-9][0-9]*\Z")
 
-EXPECTED: Final = "expected {record, unit, task, label, annotator}, as ragstone label writes it"
+EXPECTED: Final = "expected {record, unit, task, label, annotator}, as written by ragstone label"
 
 
 class LabelDraw(Struct, frozen=True):
@@ -122,14 +122,14 @@ def row_from_json(row: object, where: str) -> LabelRow:
             raise InputError(f"{where}: '{name}' is missing; {EXPECTED}")
     label = row.get("label")
     if "label" not in row or not (label is None or (isinstance(label, str) and label)):
-        raise InputError(f"{where}: 'label' is missing or not text; expected a label, or null for 'cannot tell'")
+        raise InputError(f"{where}: 'label' is missing or not a string; expected a label, or null for 'cannot tell'")
     seconds = row.get("seconds")
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if seconds is not None and not (timed and math.isfinite(seconds) and seconds >= 0):
         raise InputError(f"{where}: seconds is {seconds!r}; expected a number of at least 0")
     texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text", "response")}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), None):
-        raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a text")
+        raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a string")
     return LabelRow(row["record"], row["unit"], row["task"], label, seconds=seconds, draw=_draw(row, where), **texts)
 
 

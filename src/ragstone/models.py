@@ -82,7 +82,9 @@ def locate(name: str, user: ModelUser) -> OnnxFiles:
     match = _NAME.fullmatch(name)
     if match is None or name.startswith(("./", "../")):
         model = user.written.format("ORG/MODEL[@REVISION]")
-        raise ConfigError(f"'{user.written.format(name)}': no such folder; a hub model is written {model}")
+        raise ConfigError(
+            f"'{user.written.format(name)}': no such folder; for a model on the Hugging Face hub, write {model}"
+        )
     return _on_hub(user, match[1], match[2] or user.known.get(match[1], "main"))
 
 

@@ -103,8 +103,12 @@ class Option(Struct, frozen=True, kw_only=True, eq=False):
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
         if self.kind not in (int, float):
             return ("a dict by name" if self.parse else "one or more names") if self.many else "text or a path"
-        low, high = ("above", "and below") if self.between else ("from", "to")
-        bounds = [f"{word} {limit:g}" for word, limit in ((low, self.least), (high, self.most)) if math.isfinite(limit)]
+        ends = ("above", "and below") if self.between else ("from" if math.isfinite(self.most) else "of at least", "to")
+        bounds = [
+            f"{word} {limit:g}"
+            for word, limit in zip(ends, (self.least, self.most), strict=True)
+            if math.isfinite(limit)
+        ]
         return " ".join(["a whole number" if self.kind is int else "a number", *bounds])
 
     def check(self, value: object, where: str = "") -> None:

@@ -148,7 +148,7 @@ def test_a_record_with_settings_of_its_own_is_refused(compare: Any) -> None:
 @pytest.mark.parametrize(
     ("gold", "options", "said"),
     [
-        ([], {}, r"gold0.jsonl: the file is empty; expected at least one record$"),
+        ([], {}, r"gold0.jsonl: the input is empty; expected at least one record$"),
         ([row("zz/claim/1", "no")], {}, r"run 1: no such record \(1 label, first: zz/claim/1, support, no\)"),
         ([row("a/claim/1", "no")], {"metrics": "trace"}, r"metric 'trace' is not in run 1; evaluate with -m trace$"),
         ([row("a/claim/1", "no")], {"by": "nothing"}, r"--by nothing: no labelled record has it"),

@@ -129,7 +129,7 @@ def test_a_rate_without_a_cascade_is_told_to_change_nothing() -> None:
     came = ragstone("run", str(TRACES), "-m", "groundedness", "--cascade-error", "0.1", "--panel", "min", "--batch")
     assert "--panel has no effect: no step in this run has several judges" in came.err
     assert "--cascade-error has no effect: no step in this run uses a cascade" in came.err
-    assert "--batch has no effect: no judge in this run is behind an API" in came.err
+    assert "--batch has no effect: no judge in this run uses an API" in came.err
 
 
 def test_judges_are_checked_one_at_a_time() -> None:

@@ -232,7 +232,7 @@ def test_a_run_without_a_key_leaves_no_empty_folder(monkeypatch: pytest.MonkeyPa
     write("a.jsonl", row(1))
     for out in ("new/deep/out", "mine"):
         came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", "openai:gpt-4o-mini", "-o", out, "--cases")
-        assert (came.code, "no key" in came.err) == (3, True)
+        assert (came.code, "no API key" in came.err) == (3, True)
     assert (Path("new").exists(), list(Path("mine").iterdir())) == (False, [])
 
 

@@ -352,7 +352,7 @@ def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None
     write("a.jsonl", row(1))
     came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")
     assert came.code == 4
-    assert "note: no record was finished; the replies received are saved" in came.err
+    assert "note: no record was finished; any replies received are saved" in came.err
     assert re.search(r"Calls +2 sent\n +Cost +.* tokens in", came.err)
 
 

@@ -284,7 +284,7 @@ def test_the_estimate_of_real_traces_is_within_a_fifth_of_the_bill(
     ("count", "told"),
     [
         (12, "records with a response and contexts: 12; rounds of 40 need 41, better 80, .* or --records 11"),
-        (0, "the file is empty"),
+        (0, "the input is empty"),
     ],
 )
 def test_the_benchmark_of_estimates_says_what_it_needs(count: int, told: str, tmp_path: Path) -> None:

@@ -300,9 +300,13 @@ def test_the_key_may_have_a_header_of_its_own(key: str) -> None:
 @pytest.mark.parametrize(
     ("value", "said", "hint"),
     [
-        *((value, f"no API key: the environment variable {VARIABLE} is not set", f"export {VARIABLE}=") for value in (None, "", " \n")),
+        *(
+            (value, f"no API key: the environment variable {VARIABLE} is not set", f"export {VARIABLE}=")
+            for value in (None, "", " \n")
+        ),
         (
-            f"{SECRET}\r\nX-Other: 1", f"the key in the variable {VARIABLE} contains a line break or control character",
+            f"{SECRET}\r\nX-Other: 1",
+            f"the key in the environment variable {VARIABLE} contains a line break or control character",
             f"set {VARIABLE} to one key",
         ),
     ],

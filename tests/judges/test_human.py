@@ -204,13 +204,13 @@ def test_a_step_without_labels_is_refused_before_the_run(tmp_path: Path) -> None
     records = [{"id": "dir/a", "question": "q", "response": TEXT, "contexts": [TEXT]}]
     evaluate(records, ("grounding", "claim_relevance", "answer_relevance"), f"human:{path}", store=tmp_path / "s.db")
     for metric, message in {
-        "response_groundedness": "'response_support': .* has no labels for it, only labels for .*support",
+        "response_groundedness": "'response_support': .* has no labels for this step, only labels for .*support",
         "nugget_recall": "'nuggetize': .* has no texts for a response's nuggets, and .* with --nuggets FILE",
     }.items():
         with pytest.raises(ConfigError, match=f"cannot answer the step {message}"):
             evaluate(records, metric, f"human:{path}", store=tmp_path / "s.db")
     only = file(tmp_path, row())
-    with pytest.raises(ConfigError, match=r"'claims': .* has no texts for claims, only labels for support"):
+    with pytest.raises(ConfigError, match=r"'claims': .* has no claim texts, only labels for support"):
         evaluate(records, "grounding", f"human:{only}", store=tmp_path / "s.db")
 
 

@@ -73,7 +73,7 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
     [
         (
             "opnai:gpt",
-            "no judge 'opnai:gpt'; did you mean 'openai'? known: embedded, nli, replay:FILE, human:FILE, ",
+            "no judge 'opnai:gpt'; did you mean 'openai'? Known: embedded, nli, replay:FILE, human:FILE, ",
         ),
         ("OpenAI:gpt", "did you mean 'openai'?"),
         ("embeded", "did you mean 'embedded'?"),
@@ -87,8 +87,8 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
         ("openai:", "has no model; write openai:MODEL"),
         ("vllm:@http://host/v1", "has no model; write vllm:MODEL"),
         ("replay:", "has no file; write replay:calls.jsonl"),
-        ("azure:gpt", "say where: azure:DEPLOYMENT@https://RESOURCE"),
-        ("azure:gpt@r.openai.azure.com", "say where: azure:DEPLOYMENT@https://RESOURCE"),
+        ("azure:gpt", "has no address; write azure:DEPLOYMENT@https://RESOURCE"),
+        ("azure:gpt@r.openai.azure.com", "has no address; write azure:DEPLOYMENT@https://RESOURCE"),
     ],
 )
 def test_what_is_wrong_with_a_name_is_said_with_what_would_be_right(name: str, said: str) -> None:
@@ -134,7 +134,7 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_saying_the
 def test_a_key_in_a_request_is_refused_without_saying_it(extra: Any) -> None:
     """Requests are stored and exported."""
     with pytest.raises(
-        ConfigError, match=r"^judges\.j\.extra_body\.[\w.]+: looks like a key, .* api_key_env$"
+        ConfigError, match=r"^judges\.j\.extra_body\.[\w.]+: looks like an API key, .* api_key_env$"
     ) as error:
         check_extra(extra, "judges.j.extra_body")
     assert "word" not in str(error.value)

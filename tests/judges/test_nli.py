@@ -342,7 +342,7 @@ def test_what_cannot_be_used_is_said_before_a_run(tmp_path: Path) -> None:
     (tmp_path / "ragstone.toml").write_text('[judges.reader]\nprovider = "nli"\nmodel = "a/b"\ntemperature = 1\n')
     for judge, said in (
         ("reader", r"judges\.reader\.temperature has no effect on the judge nli; remove it"),
-        ("nli:nowhere", "no such folder; a hub model is written nli:ORG/MODEL"),
+        ("nli:nowhere", "no such folder; for a model on the Hugging Face hub, write nli:ORG/MODEL"),
         ("nli:", "judge 'nli:' has no model"),
     ):
         records = [{"id": "a", "question": QUESTION, "response": "The lid.", "contexts": [TWINS]}]

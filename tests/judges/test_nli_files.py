@@ -141,7 +141,7 @@ def test_a_file_for_this_processor_comes_before_others(
         (REPO, {"tokenizer.json": (404, "EntryNotFound")}, "the model lab/reader has no tokenizer.json"),
         (REPO, {"onnx/model.onnx": (404, "EntryNotFound")}, "the model lab/reader has no ONNX file with a usual name"),
         (REPO, {"tokenizer.json": (403, "")}, "cannot download tokenizer.json of lab/reader: 403 Forbidden"),
-        ("lab", {}, "'nli:lab': no such folder; a hub model is written nli:ORG/MODEL[@REVISION]"),
+        ("lab", {}, "'nli:lab': no such folder; for a model on the Hugging Face hub, write nli:ORG/MODEL[@REVISION]"),
         ("./lab/reader", {}, "'nli:./lab/reader': no such folder"),
     ],
 )

@@ -121,7 +121,7 @@ PANEL = [{"judge": {**SPEC, "model": model}, "tasks": ["support"]} for model in 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        *((text, r"notes\.jsonl:1: not a recording; make one with: .* -o calls\.jsonl") for text in NO_RECORDINGS),
+        *((text, r"notes\.jsonl:1: not a recording; to create one, run: .* -o calls\.jsonl") for text in NO_RECORDINGS),
         *((lines([entry]), r"notes\.jsonl:1: unusable judge entry") for entry in NO_JUDGES),
         (lines(PANEL), "the step 'support' was answered by a panel"),
     ],

@@ -60,7 +60,7 @@ def test_a_model_with_another_output_is_refused(tmp_path: Path) -> None:
     [
         (
             "nowhere",
-            "'--set refalign.model=nowhere': no such folder; a hub model is written --set refalign.model=ORG/M",
+            "'--set refalign.model=nowhere': no such folder; for a model on the Hugging Face hub, write",
         ),
         (".", "has no .onnx file; a model needs config.json, tokenizer.json and an .onnx file"),
     ],

@@ -83,7 +83,7 @@ def test_the_nearest_examples_are_chosen_by_the_question(pack: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is empty; expected definitions, then examples"),
+        ("", "empty; expected definitions, then examples"),
         ("Words.\n\n## One\n\n## Two\nText.\n", "kettles.md:3: the example 'One' has no text below its heading"),
         ("Words.\n</pack>\n", "kettles.md:2: contains '</pack', which marks the section itself"),
         ("x" * 50_001, "50,001 bytes; at most 50,000"),
@@ -107,7 +107,7 @@ def test_a_malformed_pack_is_one_line(text: str | bytes | None, said: str, tmp_p
 def test_examples_to_choose_from_must_be_there(tmp_path: Path) -> None:
     (tmp_path / "p.md").write_text("Words.", "utf-8")
     for pack in (None, tmp_path / "p.md"):
-        with pytest.raises(ConfigError, match="pack_examples 2: "):
+        with pytest.raises(ConfigError, match="pack_examples is 2, but "):
             evaluate([{"response": "x"}], judge="openai:m", pack_examples=2, pack=pack, store=tmp_path / "s.db")
 
 

@@ -453,7 +453,7 @@ def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
         ({"question": "my_qestion"}, "--field question=my_qestion: no record has it; did you mean 'my_question'?"),
         ({"contexts": "retrieval.dogs"}, "but not the rest of the path; did you mean 'retrieval.docs'?"),
         ({"contexts": "hits[].bdy"}, "but not the rest of the path; did you mean 'hits[].body'"),
-        ({"contexts": "zzz[].x"}, r"no record has it; there are: id, my_question, retrieval"),
+        ({"contexts": "zzz[].x"}, r"no record has it; available: id, my_question, retrieval"),
     ]:
         with pytest.raises(ConfigError) as caught:
             survey(open_records(rows, fields=fields))

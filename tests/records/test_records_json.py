@@ -76,7 +76,7 @@ BAD_LINES = {
     "importance is a list": (b'{"nuggets":[{"text":"a","importance":[]}]}', "'importance' of nugget 1 is a list"),
     "overrides is a list": (
         b'{"overrides":[1]}',
-        "field 'overrides': expected an object, found a list of numbers; {metric: {parameter: value}}",
+        "field 'overrides': expected an object {metric: {parameter: value}}, found a list of numbers",
     ),
     "override is a number": (b'{"overrides":{"grounding":1}}', "field 'overrides': a number for 'grounding'"),
 }
@@ -108,7 +108,7 @@ def test_a_bad_line_is_named_and_costs_one_record(tmp_path: Path, line: Any, mes
 def test_an_empty_file_is_an_error(tmp_path: Path, name: Any) -> None:
     """Also with skip: nothing can be set aside."""
     for on_error in ("stop", "skip"):
-        with pytest.raises(RecordError, match="the file is empty"):
+        with pytest.raises(RecordError, match="the input is empty"):
             outcomes(written(tmp_path, b"", name), on_error=on_error)
 
 

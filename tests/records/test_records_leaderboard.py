@@ -194,7 +194,7 @@ NO_BOARDS: list[tuple[Any, str]] = [
     ("measure topic value\n", "r:1: a header but no rows"),
     ("runid all STANDARD\n", "r: contains no row with a value"),
     (" \n\n", "r: contains no rows"),
-    ("", "the file is empty"),
+    ("", "the input is empty"),
     (b"m t 1\nm \xff 1\n", "r:2: byte 3 (0xff) is not valid UTF-8"),
     (b"m t\0 1\n", "a NUL byte"),
     ("a".encode("utf-16"), "UTF-16"),

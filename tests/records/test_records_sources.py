@@ -241,7 +241,7 @@ def test_standard_input_is_read_twice_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "stdin: the file is empty"),
+        (b"", "stdin: the input is empty"),
         (b"hello", "the format cannot be detected"),
         (b'{"id":"aaaaaaaa"}', "more than 10 bytes"),
     ],

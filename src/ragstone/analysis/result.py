@@ -69,7 +69,7 @@ class _Part(dict[str, Any]):
     where = ""
 
     def __missing__(self, key: str) -> Any:
-        raise IncompleteError(f"{self.where}: a result without '{key}'; expected a line as run -o writes it")
+        raise IncompleteError(f"{self.where}: a result without '{key}'; expected a line as written by run -o")
 
 
 class _OfFile(_Part, Result):

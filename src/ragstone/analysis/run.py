@@ -222,7 +222,7 @@ class Run:
         near = difflib.get_close_matches(record, ids, 1, cutoff=0.5)
         meant = f"did you mean '{near[0]}'?" if near else f"ids look like '{ids[0]}'"
         where = f"run {self.id} ({self.name})"
-        raise InputError(f"{where}: no record '{record}'; {meant} (or a position, '#1' to '#{len(ids)}')")
+        raise InputError(f"{where}: no record '{record}'; {meant}; a position, '#1' to '#{len(ids)}', also works")
 
     def __getitem__(self, record: str) -> Result:
         found = self.find(record)
@@ -388,9 +388,9 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
         return f"it is a record of run {holding.id}: ragstone show {holding.id} {shlex.quote(which)}"
     near = difflib.get_close_matches(which, [row.name for row in reversed(runs)], 1)
     file = f"; to evaluate a file: ragstone run {shlex.quote(which)}" if os.path.isfile(which) else ""  # noqa: PTH113
-    meant = f"did you mean '{near[0]}'? " if near else ""
-    there = f"the store has runs {runs[0].id} to {runs[-1].id}" if len(runs) > 1 else f"the only run is {runs[0].id}"
-    return f"{meant}{there}; expected a number, a name or 'last'{file}"
+    meant = f"did you mean '{near[0]}'? The" if near else "the"
+    there = f"store has runs {runs[0].id} to {runs[-1].id}" if len(runs) > 1 else f"only run is {runs[0].id}"
+    return f"{meant} {there}; expected a number, a name or 'last'{file}"
 
 
 class TraceRows(NamedTuple):

@@ -166,7 +166,7 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
     try:
         result = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON ({error}); expected a result as run -o writes it") from error
+        raise InputError(f"{where}: not JSON ({error}); expected a result as written by run -o") from error
     if not (
         isinstance(result, dict)
         and isinstance(result.get("id"), str)
@@ -174,7 +174,7 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
         and isinstance(result.get("scores", [] if "set_aside" in result else None), list)
     ):
         raise InputError(
-            f"{where}: not a result of a run (id, position and scores); expected {RESULTS} as run -o writes it; "
+            f"{where}: not a result of a run (id, position and scores); expected {RESULTS} as written by run -o; "
             "evaluate records first: ragstone run FILE"
         )
     return result

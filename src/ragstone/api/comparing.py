@@ -136,7 +136,9 @@ def check(
     if policy not in get_args(Undecided):
         raise ConfigError(f"undecided '{policy}'; expected {' or '.join(get_args(Undecided))}")
     if not wanted:
-        raise ConfigError("nothing to check; give a threshold, as in --min METRIC=NUMBER, or [check] settings")
+        raise ConfigError(
+            "nothing to check; add a threshold, as in --min METRIC=NUMBER, or a [check] table to ragstone.toml"
+        )
     if by_people and drops:
         raise ConfigError(
             "--corrected cannot be combined with a drop, which compares raw means; check drops in a second command"

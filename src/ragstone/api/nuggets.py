@@ -55,10 +55,10 @@ PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
 class Created(Struct):
     """The outcome of creating banks.
 
-    ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and ``without_importance``
-    have no importance; ``left_out`` more were beyond a limit. ``partial`` banks lack the nuggets of at least one
-    window. ``without`` counts topics without a bank, by reason. ``repeated`` counts records whose topic was seen
-    before.
+    ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and
+    ``without_importance`` have no importance; ``left_out`` more were beyond a limit. ``partial`` banks lack the nuggets
+    of at least one window. ``without`` counts topics without a bank, by reason. ``repeated`` counts records whose topic
+    was seen before.
     """
 
     topics: int = 0
@@ -240,7 +240,7 @@ def leaderboard_of(source: Any) -> Leaderboard:
             answered = record.meta.get("status") != "empty"
             if record.nuggets is None and answered:  # an empty list is valid: a topic without nuggets has no recall
                 raise InputError(
-                    f"{record.where}: no nuggets; expected assignment records, as ragstone nuggets assign writes"
+                    f"{record.where}: no nuggets; expected assignment records, as written by ragstone nuggets assign"
                 )
             board.add(of_nuggets(run_of(record.meta, name), record.topic or record.id, nuggets, answered=answered))
         if all(entry.unjudged == (entry.nuggets or 0) for entry in board.entries.values()):

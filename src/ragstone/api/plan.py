@@ -444,7 +444,7 @@ def without_effect(plan: Plan, options: RunOptions) -> list[str]:
     elif options.cascade_error is not None and not routes.cascading():
         told.append("--cascade-error has no effect: no step in this run uses a cascade")
     if options.batch and all(map(is_inside, routes.backends())):
-        told.append("--batch has no effect: no judge in this run is behind an API")
+        told.append("--batch has no effect: no judge in this run uses an API")
     return told
 
 

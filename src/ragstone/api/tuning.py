@@ -363,7 +363,7 @@ def tuner(
                 skipped += 1
     if not records:
         raise InputError(
-            f"{name}: it contains none of the labelled records; the labels are for records like '{rows[0].record}'"
+            f"{name} contains none of the labelled records; the labels are for records like '{rows[0].record}'"
         )
     if skipped:
         notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} in {name} skipped: no label")

@@ -151,10 +151,10 @@ def _refuse_inputs(paths: Sequence[Path], runs: Sequence[str | None], config: Pa
     of_runs = [folder / name for folder in folders for name in (RESULTS, f"{RESULTS}{ZSTD}", ABOUT, REPORT, SUMMARY)]
     for number, path in enumerate(paths):
         if str(path) == "-":
-            raise ConfigError("--junit and --markdown write to files; name them")
+            raise ConfigError("--junit and --markdown write to files; specify file names")
         refuse_inputs(path, [config, *folders, *of_runs])
         if path in paths[:number]:
-            raise ConfigError(f"{path}: is named twice; name different files")
+            raise ConfigError(f"{path} is named twice; use different files")
 
 
 def _limits(flag: str, written: Sequence[str] | None) -> dict[str, float]:

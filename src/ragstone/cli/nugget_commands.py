@@ -242,9 +242,9 @@ def score(
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    Prints a table of systems with six measures. Does not call a judge. A run's means cover only the topics that it answered.
-    With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0. With
-    --format but no -o, rows go to standard output; trec_eval allows this for one run only.
+    Prints a table of systems with six measures. Does not call a judge. A run's means cover only the topics that it
+    answered. With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0.
+    With --format but no -o, rows go to standard output; trec_eval allows this for one run only.
     """
     from ragstone.output.export import form_of
     from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to

@@ -179,8 +179,8 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
-    Builds every prompt without calling a judge; needs no key and no network. Stored replies are free. Counts that depend on
-    replies are assumed or taken from earlier runs in the store.
+    Builds every prompt without calling a judge; needs no key and no network. Stored replies are free. Counts that
+    depend on replies are assumed or taken from earlier runs in the store.
     """
     from ragstone.cli import evaluating
 

@@ -119,7 +119,8 @@ def message_of(error: Any) -> str:
     said = error.format_message().replace("\n", " ").strip().rstrip(".")
     said = re.sub(r": '.*' is not a valid int.*", ": expected a whole number", said)
     said = re.sub(r": '.*' is not a valid float.*", ": expected a number", said)
-    said = re.sub(r": \S+ is not in the range (?:x>=)?", ": expected a number from ", said).replace("<=x<=", " to ")
+    said = re.sub(r": \S+ is not in the range x>=", ": expected a number of at least ", said)
+    said = re.sub(r": \S+ is not in the range (.+)<=x<=", r": expected a number from \1 to ", said)
     return f"{said[:1].lower()}{said[1:]}"
 
 

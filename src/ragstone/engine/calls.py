@@ -349,7 +349,8 @@ class Calls:
         tried = f" (tried {attempts} times)" if attempts > 1 else ""
         if (error.retry_after or 0.0) > self._settings.deadline:
             tried = f" ({asked_to_wait(error.retry_after)})"
-        return Failed(f"{error}{tried}" + (f"; {error.hint}" if error.hint else ""), too_long=error.too_long)
+        said = f"{error}{tried}"
+        return Failed(f"{said.rstrip('.')}; {error.hint}" if error.hint else said, too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Stop using this endpoint. The run continues if every panel has a judge left and no cascade lost one."""

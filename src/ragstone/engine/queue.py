@@ -176,7 +176,7 @@ class Queue:
         if not self._held and not self._loading:
             return waits
         if self.breaker.alone and self.breaker.failures:
-            why = "model loading" if self._loading else "every call refused" if self.breaker.refused else "no answer"
+            why = "model loading" if self._loading else "every call refused" if self.breaker.refused else "no reply"
             held = f"{why}, retrying one call at a time"
             return f"{held}, next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
         if self._held == "rpm" and self.pace.requests is not None:

@@ -117,7 +117,7 @@ class HumanJudge:
         """Return why the file cannot answer a task."""
         if task == "nuggetize":
             return f"the file has no texts for a response's nuggets, and {NO_BANK}"
-        what = "texts for claims" if task == "claims" else "labels for it"
+        what = "claim texts" if task == "claims" else "labels for this step"
         return f"the file has no {what}, only labels for {', '.join(sorted(self._tasks))}"
 
     def maker(self, question: Question[Any]) -> str:  # noqa: ARG002 - the same for all

@@ -90,6 +90,8 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
     except TemplateError as error:
         raise ConfigError(str(error)) from error
     if most and not count:
-        raise ConfigError(f"pack_examples {most}: {'the pack has no examples' if pack else 'specify a pack'}")
+        raise ConfigError(
+            f"pack_examples is {most}, but {'the pack has no examples' if pack else 'there is no pack; specify one'}"
+        )
     choice = Choice(str(style), {task: str(value) for task, (_, value) in named.items()}, fmt, pack, most)
     return replace(spec, choice=choice, structured=structured, case_sensitive=bool(exact))

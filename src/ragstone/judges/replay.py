@@ -99,7 +99,9 @@ def _head(path: str) -> list[dict[str, Any]]:
             return judges
     except (orjson.JSONDecodeError, KeyError, TypeError):
         pass
-    raise ConfigError(f"{path}:1: not a recording; to create one, run: ragstone export RUN --format calls -o calls.jsonl")
+    raise ConfigError(
+        f"{path}:1: not a recording; to create one, run: ragstone export RUN --format calls -o calls.jsonl"
+    )
 
 
 def _judge(path: str, entry: Any, build: Callable[[Spec], Judge]) -> tuple[Judge, list[str]]:

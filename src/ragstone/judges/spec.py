@@ -182,7 +182,8 @@ def check_address(base_url: str, where: str) -> None:
         usable, secret = False, "@" in base_url or "?" in base_url
     if secret:
         raise ConfigError(
-            f"{where}: the address contains a user name, password or query; put the key in a variable instead"
+            f"{where}: the address contains a user name, password or query; "
+            "put the key in an environment variable instead"
         )
     if not usable:
         raise ConfigError(f"{where}: '{base_url}' is not an address; expected http://… or https://…")
@@ -204,8 +205,8 @@ def check_extra(extra: Mapping[str, Any], where: str) -> None:
                 check_extra(part, f"{where}.{name}")
             elif isinstance(part, str) and part and (_SECRET_NAME.fullmatch(name) or _SECRET_VALUE.match(part)):
                 raise ConfigError(
-                    f"{where}.{name}: looks like a key, and requests are stored; "
-                    "put it in a variable and name that in api_key_env"
+                    f"{where}.{name}: looks like an API key, and requests are stored; "
+                    "put the key in an environment variable and name that variable in api_key_env"
                 )
 
 
@@ -287,14 +288,16 @@ def parse(name: str) -> Spec:
         known = ["embedded", "nli", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
         near = difflib.get_close_matches(provider.lower(), ["embedded", "nli", "replay", "human", *providers()], 1)
         shown = name.partition("@http")[0]  # an address may hold a password
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise ConfigError(f"no judge '{shown}'; {hint}known: {', '.join(known)}, and [judges.NAME] tables")
+        hint = f"did you mean '{near[0]}'? Known: " if near else "known: "
+        raise ConfigError(f"no judge '{shown}'; {hint}{', '.join(known)}, and [judges.NAME] tables")
     model, *where = re.split(r"@(?=https?://)", rest, maxsplit=1)  # a model's name may contain an @
     base_url = where[0] if where else ""
     if not model:
         raise ConfigError(f"judge '{provider}:' has no model; write {provider}:MODEL")
     if provider == "azure" and not base_url:
-        raise ConfigError(f"judge '{name}': say where: azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1")
+        raise ConfigError(
+            f"judge '{name}' has no address; write azure:DEPLOYMENT@https://RESOURCE.openai.azure.com/openai/v1"
+        )
     if not base_url:
         _refuse_half_address(provider, model)
     else:

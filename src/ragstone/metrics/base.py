@@ -149,7 +149,7 @@ class Metric:
             if name == "batch" and value == ALL:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                self.refuse(name, value, f"a whole number from {least}{', or all' if name == 'batch' else ''}")
+                self.refuse(name, value, f"a whole number of at least {least}{', or all' if name == 'batch' else ''}")
         for name, most in {**Metric.most, **self.most}.items():
             value = getattr(self, name)
             unset = value is None and defaults[name] is None

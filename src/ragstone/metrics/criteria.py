@@ -86,12 +86,14 @@ def _criterion(table: object, where: str) -> Criterion:
             raise ConfigError(f"{where}: no setting '{key}'; its settings are {', '.join(KEYS[1:])}")
     text = table.get("criterion")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        raise ConfigError(f"{where}.criterion: expected a text of 1 to {LONGEST:,} characters")
+        raise ConfigError(f"{where}.criterion: expected a string of 1 to {LONGEST:,} characters")
     fields, steps = table.get("fields", SEEN), table.get("steps", ())
     if not isinstance(fields, list | tuple) or not fields or any(field not in FIELDS for field in fields):
-        raise ConfigError(f"{where}.fields: {fields!r}; expected a list of {', '.join(FIELDS)}")
+        raise ConfigError(f"{where}.fields: {fields!r}; expected a list of fields, from {', '.join(FIELDS)}")
     if steps != WRITE and not _texts(steps):
-        raise ConfigError(f'{where}.steps: expected up to {MOST_STEPS} texts, or "{WRITE}" to have a judge write them')
+        raise ConfigError(
+            f'{where}.steps: expected up to {MOST_STEPS} strings, or "{WRITE}" to have a judge write them'
+        )
     return Criterion(
         name, text.strip(), _scale(table.get("scale", "yes_no"), f"{where}.scale"),
         tuple(field for field in FIELDS if field in fields), () if steps == WRITE else tuple(steps), steps == WRITE,

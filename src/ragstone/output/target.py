@@ -161,7 +161,7 @@ def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
     """Raise ConfigError if an input would be overwritten."""
     for name in inputs:
         if name is not None and str(name) != "-" and _same(path, Path(name)):
-            raise ConfigError(f"{path}: is an input of this command and would be overwritten; choose another file")
+            raise ConfigError(f"{path} is an input of this command and would be overwritten; choose another file")
 
 
 def _spare_store(path: Path) -> None:
@@ -170,7 +170,7 @@ def _spare_store(path: Path) -> None:
         if path.is_file():
             with path.open("rb") as there:
                 if there.read(len(MAGIC)) == MAGIC:
-                    raise ConfigError(f"{path}: is a store and would be overwritten; choose another file")
+                    raise ConfigError(f"{path} is a store and would be overwritten; choose another file")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -150,8 +150,8 @@ def check_style(style: str) -> None:
         raise TemplateError(f"'{style}' is a version of one step's prompt; specify the step, as in support={style}")
     if style not in names:
         near = difflib.get_close_matches(style, names, 1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise TemplateError(f"no prompt style '{style}'; {hint}known: {', '.join(names)}, or TASK=FILE.md")
+        hint = f"did you mean '{near[0]}'? Known" if near else "known"
+        raise TemplateError(f"no prompt style '{style}'; {hint}: {', '.join(names)}, or STEP=FILE.md")
 
 
 def has_version(task: str, name: str, version: int) -> bool:

@@ -69,7 +69,7 @@ def read_pack(path: str) -> Pack:
         examples.append(f"{title.strip()}\n{body.strip()}")
         at += section.count("\n")
     if not head.strip() and not examples:
-        raise TemplateError(f"pack {path}: is empty; expected definitions, then examples below '## ' headings")
+        raise TemplateError(f"pack {path}: empty; expected definitions, then examples below '## ' headings")
     if len(examples) > MOST:
         raise TemplateError(f"pack {path}: {len(examples)} examples; at most {MOST}")
     name = _NAME.sub("-", Path(path).stem) or "pack"

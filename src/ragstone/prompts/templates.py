@@ -176,7 +176,7 @@ def _read(text: str, name: str, wanted: Sequence[str]) -> tuple[dict[str, str], 
         if not colon:
             raise TemplateError(f"prompt {name}: {line!r} is not 'key: value'")
         if key.strip() not in KEYS:
-            raise TemplateError(f"prompt {name}: no header line '{key.strip()}'; known: {', '.join(KEYS)}")
+            raise TemplateError(f"prompt {name}: unknown header key '{key.strip()}'; known: {', '.join(KEYS)}")
         if key.strip() in header:
             raise TemplateError(f"prompt {name}: the header has '{key.strip()}' twice")
         header[key.strip()] = value.strip()
@@ -190,7 +190,7 @@ def _read(text: str, name: str, wanted: Sequence[str]) -> tuple[dict[str, str], 
 
 def _whole(given: str, key: str, name: str) -> int:
     if not (given.isascii() and given.isdigit() and 0 < int(given) <= 10_000):
-        raise TemplateError(f"prompt {name}: {key} is {given!r}; expected a whole number from 1")
+        raise TemplateError(f"prompt {name}: {key} is {given!r}; expected a whole number of at least 1")
     return int(given)
 
 

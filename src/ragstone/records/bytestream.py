@@ -163,7 +163,7 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
     except ValueError:  # a NUL in the name
         raise RecordError(repr(str(path)), "not a file name") from None
     if not head:
-        raise RecordError(name or str(path), "the file is empty", "expected at least one record")
+        raise RecordError(name or str(path), "the input is empty", "expected at least one record")
     compression = next((kind for kind, magic in MAGIC.items() if head.startswith(magic)), "")
     ending = path.suffix.lower()
     if ending in COMPRESSIONS:
@@ -180,7 +180,7 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
 def _nearest(path: Path) -> str:
     """Suggest the file in the same folder with the most similar name, else list those with the same extension."""
     if str(path) == "last":
-        return "last is a run; specify a file of records, or a folder that run -o wrote"
+        return "last is a run; specify a file of records, or a folder written by run -o"
     try:
         names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:

@@ -107,7 +107,7 @@ def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError |
     except RefusedError as error:
         return RecordError(lines.where, *error.args)
     except csv.Error as error:
-        return RecordError(lines.where, f"not CSV: {_REASONS.get(str(error), error)}", 'quotes as in "a ""b"" c"')
+        return RecordError(lines.where, f"not CSV: {_REASONS.get(str(error), error)}", 'write quotes as in "a ""b"" c"')
 
 
 _REASONS: Final = {

@@ -127,7 +127,7 @@ def closest(name: str, names: Iterable[str]) -> str:
     if near:
         return "; did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
-    return f"; there are: {shown}" if choices else ""
+    return f"; available: {shown}" if choices else ""
 
 
 WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(

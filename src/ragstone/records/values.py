@@ -430,7 +430,7 @@ def truth(value: Any, _: list[str]) -> bool:
 def overrides(value: Any, _: list[str]) -> dict[str, dict[str, Any] | None]:
     """Return parameters by metric, from an object of objects or nulls."""
     if not isinstance(value, dict):
-        raise UnfitError(f"expected an object, found {kind(value)}", "{metric: {parameter: value}}")
+        raise UnfitError(f"expected an object {{metric: {{parameter: value}}}}, found {kind(value)}")
     for metric, parameters in value.items():
         if not isinstance(parameters, dict | None):
             raise UnfitError(f"{kind(parameters)} for '{metric}'", "expected an object {parameter: value}")

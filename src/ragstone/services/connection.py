@@ -57,7 +57,9 @@ class Connection:
         keys = {name: os.environ.get(name, "").strip() for name in service.keys}
         for name, key in keys.items():
             if not key.isprintable():  # it would break the header
-                raise ConfigError(f"the key in the variable {name} contains a line break or control character")
+                raise ConfigError(
+                    f"the key in the environment variable {name} contains a line break or control character"
+                )
         said = service.authorization(keys)
         self._headers = {"Accept": "application/json", **({"Authorization": said} if said else {})}
         self._secrets = [key for key in (*keys.values(), said.partition(" ")[2]) if key]
@@ -125,7 +127,7 @@ class Connection:
         except aiohttp.ClientConnectorError as error:
             raise self._error(
                 f"cannot reach {self.url} ({self._plain(str(error))})",
-                f"is it running? use --url or {self._service.addresses[0]} to set another address",
+                f"is {self._service.title} running? To use another address, set --url or {self._service.addresses[0]}",
             ) from error
         except aiohttp.ClientError as error:
             broken = self._error(f"{self.url} closed the connection ({self._plain(str(error))})", "try again later")

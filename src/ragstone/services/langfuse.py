@@ -46,7 +46,7 @@ class Langfuse(Service):
         """Return the header with both keys; raise ConfigError if one is missing."""
         lacking = [name for name in self.keys if not keys[name]]
         if lacking:
-            raise ConfigError(f"{self.title} needs its keys; set {' and '.join(lacking)}")
+            raise ConfigError(f"{self.title} needs API keys; set {' and '.join(lacking)}")
         return "Basic " + base64.b64encode(":".join(keys[name] for name in self.keys).encode()).decode()
 
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:

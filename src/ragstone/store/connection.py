@@ -80,7 +80,7 @@ def make_private(path: str) -> None:
         if not Path(path).exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(f"{path}: cannot create the store ({error.strerror}); choose another with --store") from error
+        raise StoreError(f"{path}: cannot create the store ({error.strerror}); {ELSEWHERE}") from error
 
 
 def network_mount(path: Path | str) -> str:

@@ -135,7 +135,7 @@ class SentenceMap:
         failure = flat(verdict.get("failure") or "")
         if failure and failure not in self._failures:  # show a failure only once
             self._failures.add(failure)
-            blocks.append(grounds.aside(f"{first}unjudged: {grounds.shown(failure)}"))
+            blocks.append(grounds.aside(f"{f'{named}: ' if named else ''}unjudged: {grounds.shown(failure)}"))
         reason = in_words(self.result, verdict["reason"]) if grounds.full or resting.kind != "yes" else ""
         lead = "" if blocks else first
         if reason and not (apart or grounds.full) and _SENTENCE.sub("", reason) == in_words(self.result, told):

@@ -189,5 +189,5 @@ def estimate_lines(
     count = plural(len(combinations), "combination")
     calls = plural(round(total["calls"]["expected"]), "call")
     more = f" The {SHOWN} that cost most:" if len(dear) > SHOWN else ""
-    said = f"{count} would make about {calls} and cost {_money(total)}.{more}"
+    said = f"{count} would make about {calls}; cost: {_money(total)}.{more}"
     return page(Prose(said), drawn if len(combinations) > 1 else None)
