@@ -230,7 +230,7 @@ def test_what_cannot_be_tuned_is_refused_before_a_call(
 def test_records_without_labels_are_no_input() -> None:
     write("labels.jsonl", rows(COUNT))
     with pytest.raises(
-        InputError, match=r"it contains none of the labelled records; the labels are for records like 'r0'"
+        InputError, match=r"contains none of the labelled records; the labels are for records like 'r0'"
     ):
         ragstone.tune("labels.jsonl", [{"id": "x", "response": "R."}], "embedded")
 

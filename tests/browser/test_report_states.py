@@ -192,7 +192,7 @@ def test_a_search_says_what_it_looks_at(browser: Chromium, shown: Shown) -> None
     searched = "ids, questions, responses, references, passages and judged units"
     assert searched in browser.text(".records .empty")
     browser.open(shown.at("in=grounding:0.001-0.002"))
-    assert browser.text(".records .empty") == "No records match these filters. Clear them to see all."
+    assert browser.text(".records .empty") == "No records match these filters. Clear the filters to see all."
 
 
 def test_a_record_that_is_opened_by_its_link_keeps_the_focus(browser: Chromium, shown: Shown) -> None:

@@ -53,8 +53,8 @@ def test_reasons_name_sentences_as_a_reader_finds_them(browser: Chromium, lid: S
     browser.open(lid.at("record=1&tab=trace"))
     said = browser.all("#panel .said")
     assert said == [
-        "On relevance: passage 1, sentence 2 is beside the point.",
-        "On support: All but sentence 2 of the response hold.",
+        "Relevance: passage 1, sentence 2 is beside the point.",
+        "Support: All but sentence 2 of the response hold.",
     ]
     assert SAID in browser.all("#panel .because p")
     titles = dict(zip(browser.all(".called"), browser.all(".called", "title"), strict=True))

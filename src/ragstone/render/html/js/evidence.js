@@ -80,7 +80,7 @@ class Passages {
   }
 
   tellAll() {
-    this.all.textContent = this.entries.some((entry) => !entry.opened) ? 'Open all' : 'Fold all';
+    this.all.textContent = this.entries.some((entry) => !entry.opened) ? 'Expand all' : 'Collapse all';
   }
 
   openAll() {

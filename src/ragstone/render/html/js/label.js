@@ -359,7 +359,7 @@ function showEnd() {
       el('button', { class: 'primary', id: 'finish', on: { click: exportLabels } }, 'Export labels'),
       el('p', 'Then compare the judge with these labels:'),
       el('p', el('code', first.next.replace(first.file, labels.file()))),
-      el('p.note', '\u2190 goes back through the labels, u undoes the last one.'),
+      el('p.note', '\u2190 steps back through the labels; u undoes the last one.'),
     ),
   );
   drawProgress();

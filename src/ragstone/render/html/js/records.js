@@ -88,7 +88,7 @@ function saidOf(number) {
     now.sort === 'position' ? 'in the order of the input' : `${sortedBy()}, ${now.down ? 'highest' : 'lowest'} first`;
   const whole = plural(all, 'record');
   const told = filtered(now) ? `${count(number)} of ${whole}` : whole;
-  return `${told}, ${order}; scores in percent, ${TONES}${coming || searching(all)}.${kept}`;
+  return `${told}, ${order}; scores in percent; ${TONES}${coming || searching(all)}.${kept}`;
 }
 
 /** The sort order in words, if it is not the input order. */
@@ -228,7 +228,7 @@ function noneFound() {
     'p.empty',
     'No records match these filters. ',
     now.q ? 'Search covers ids, questions, responses, references, passages and judged units. ' : null,
-    el('a', { href: address(CLEAR) }, 'Clear them'),
+    el('a', { href: address(CLEAR) }, 'Clear the filters'),
     ' to see all.',
   );
 }

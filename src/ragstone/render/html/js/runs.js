@@ -56,13 +56,14 @@ function trendChart(runs, metric) {
   }));
   const last = points[points.length - 1];
   const before = points[points.length - 2];
+  const gain = 100 * (last.mean - before.mean);
   return el(
     'article.card',
     el('h3', named(metric)),
     el(
       'p.mean',
       percent(last.mean, last.entry[3]),
-      el('span.interval', ` ${signed(100 * (last.mean - before.mean))} points since run ${before.run.run}`),
+      el('span.interval', ` ${Math.abs(gain) < 0.05 ? 'unchanged' : `${signed(gain)} points`} since run ${before.run.run}`),
     ),
     draw(
       'svg',
@@ -133,7 +134,7 @@ function drawChosen() {
           { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` },
           `Compare run ${one} and run ${other} side by side`,
         )
-      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first. Select two to compare' : ''}; ${TONES}`,
+      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first' : ''}; ${TONES}.${first.all > 1 ? ' Select two to compare.' : ''}`,
   );
 }
 

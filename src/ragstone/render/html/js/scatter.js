@@ -70,7 +70,7 @@ function plot(below) {
   const lost = without
     ? `${plural(without, 'record')} ${without === 1 ? 'is' : 'are'} left out: ${without === 1 ? 'it lacks' : 'they lack'} one of the two scores. `
     : '';
-  refill(below, `${lost}Drag a box around dots to show only those records. You can also filter by score below.`);
+  refill(below, `${lost}Drag a box around points to show only their records. You can also filter by score below.`);
   return drawing;
 }
 

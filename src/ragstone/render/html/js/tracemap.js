@@ -138,7 +138,7 @@ function traceView(record, lights) {
     standingOut(record, kept('beside'), 'Used but not relevant'),
     ['relevance', 'support'].map((what) => {
       const reason = detail[`${what}_reason`];
-      return reason ? el('p.said', el('b', `On ${what}: `), reasoned(record, reason, lights)) : null;
+      return reason ? el('p.said', el('b', `${what[0].toUpperCase()}${what.slice(1)}: `), reasoned(record, reason, lights)) : null;
     }),
     detail.dropped?.length
       ? el(
