@@ -144,7 +144,7 @@ def test_metrics_and_judges_may_be_one_name_or_several() -> None:
 
 def test_an_unknown_option_is_refused_with_all_there_are() -> None:
     with pytest.raises(
-        TypeError, match=r"unknown option metricks; did you mean metrics=\? options are address, aggregate, .*store"
+        TypeError, match=r"unknown option metricks; did you mean metrics=\? Options are address, aggregate, .*store"
     ):
         weigh(metricks=["x"])
 

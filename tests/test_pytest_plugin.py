@@ -106,7 +106,7 @@ def test_the_example_project_names_the_claim_that_was_not_found(pytester: pytest
             "*= ragstone =*",
             "2 responses evaluated, judged by embedded",
             "  grounding  mean 75%  2 of 2 scored",
-            "thresholds: 1 met, 1 missed",
+            "thresholds: 1 met, 1 not met",
             "calls: 4 to the embedded judge; no API calls; cost: free",
         ]
     )
@@ -239,7 +239,7 @@ def test_not_needed(assert_scores): assert_scores("", context_relevance=0, **KET
             "  grounding          mean    -  0 of 1 scored  1 empty, claims:embedded*",
             "  grounding          mean    -  0 of 1 scored  1 empty, claims:scripted*",
             "  grounding          mean 100%  1 of 1 scored  on_empty:one*",
-            "thresholds: 2 met, 2 missed",
+            "thresholds: 2 met, 2 not met",
         ]
     )
 
@@ -269,7 +269,7 @@ def test_failure(assert_scores): assert_scores(GOOD, grounding=0.5, judge=judge(
     tags = {case.get("name"): [child.tag for child in case] for case in cases}
     assert tags == {"test_judge": ["error"], "test_expected": ["error"], "test_failure": ["failure"]}
     result.stdout.fnmatch_lines(["*JudgeError: groundedness could not be judged: *the endpoint is on fire*"])
-    result.stdout.fnmatch_lines(["thresholds: 1 missed, 2 could not be decided"])
+    result.stdout.fnmatch_lines(["thresholds: 1 not met, 2 could not be decided"])
     assert text(result).count("FAILED") == 1
 
 
@@ -294,7 +294,7 @@ def test_partial(assert_scores, least):
             "E*unjudged: Claim 4.",
             "E*grounding is 0.67, below 0.80: 1 of 4 claims not supported; *were good: 0.75",
             "  grounding  mean 67%  3 of 3 scored  could be 50-75%",
-            "thresholds: 1 met, 1 missed, 1 could not be decided",
+            "thresholds: 1 met, 1 not met, 1 could not be decided",
         ]
     )
 
@@ -326,7 +326,7 @@ def test_most(assert_scores, most, label):
 
 
 MISTAKES = {
-    "assert_scores(GOOD, **KETTLE)": "no threshold; give one as in assert_scores(grounding=0.8)",
+    "assert_scores(GOOD, **KETTLE)": "no threshold; add one, as in assert_scores(grounding=0.8)",
     "assert_scores(GOOD, groundin=0.5, **KETTLE)": "not a score, field or option; did you mean 'grounding'?",
     "assert_scores(GOOD, context=[], grounding=0.5)": "not a score, field or option; did you mean 'contexts'?",
     "assert_scores(GOOD, xyzzy=1, **KETTLE)": "'xyzzy' is not a score, field or option; scores are ",
@@ -379,7 +379,7 @@ class TestMarked:
     def test_by_hand(self, ragstone): pass
 """)
     result.assert_outcomes(errors=2, skipped=1, passed=2)
-    result.stdout.fnmatch_lines(["*uses neither fixture*", "*(grounding), but assert_scores was never called"])
+    result.stdout.fnmatch_lines(["*uses neither of its fixtures*", "*(grounding), but assert_scores was never called"])
 
 
 # ---- endpoints, the store, the configuration
@@ -523,7 +523,7 @@ def test_error(assert_scores): assert_scores(GOOD, groundedness=0.9, judge=judge
             "5 responses evaluated, judged by *",
             "  groundedness  mean 88%  4 of 4 scored  support:embedded*",
             "  groundedness  mean   -  0 of 1 scored  could be 0-100%, 1 judge_failed, support:scripted*",
-            "thresholds: 3 met, 1 missed, 1 could not be decided",
+            "thresholds: 3 met, 1 not met, 1 could not be decided",
         ]
     )
     assert sorted(kept(pytester)) == ["test_it.py::test_bad", "test_it.py::test_error"]

@@ -206,10 +206,10 @@ def test_without_its_marker_a_shard_replays(source: Path) -> None:
 
 
 @pytest.mark.parametrize(("changed", "said"), [
-    ({"metrics": "groundedness"}, "groundedness was not evaluated and is|grounding was .* and is now not evaluated"),
-    ({"repeat": 2}, "repeat was 1 and is now 2"),
-    ({"limit": 5}, "records was 22 and is now 5"),
-    ({"shard": "1/4"}, "shards was 3 and is now 4"),
+    ({"metrics": "groundedness"}, "groundedness changed from not evaluated|grounding changed from .* to not evaluated"),
+    ({"repeat": 2}, "repeat changed from 1 to 2"),
+    ({"limit": 5}, "records changed from 22 to 5"),
+    ({"shard": "1/4"}, "shards changed from 3 to 4"),
 ])  # fmt: skip
 def test_a_shard_of_something_else_is_refused(source: Path, changed: dict[str, Any], said: str) -> None:
     """Other metrics, parameters, records or another number of shards: one line says what differs."""

@@ -446,8 +446,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         unknown = sorted(set(given) - set(known))
         if unknown:
             near = ["judge"] if unknown[0] in ("model", "llm") else difflib.get_close_matches(unknown[0], known, 1)
-            meant = f"did you mean {near[0]}=? " if near else ""
-            raise TypeError(f"unknown option {', '.join(unknown)}; {meant}options are {', '.join(sorted(known))}")
+            meant = f"did you mean {near[0]}=? Options" if near else "options"
+            raise TypeError(f"unknown option {', '.join(unknown)}; {meant} are {', '.join(sorted(known))}")
         named = dict(zip(ByPosition.__struct_fields__, positional, strict=False))
         if len(named) < len(positional) or set(named) & set(given):
             raise TypeError("pass source, metrics and judge by position, each once")

@@ -156,7 +156,7 @@ def test_rows_are_written_in_forms_that_others_read(form: Any) -> None:
     """The same numbers come back, the means under the topic all."""
     write("a.jsonl", share("a", "t1", 4), share("a", "t2", 2), share("b", "t1", 1), share("b", "t2", 2))
     came = done("nuggets", "score", "a.jsonl", "--format", form, "-o", "board.txt")
-    assert "Files  board.txt" in came.out
+    assert "File   board.txt" in came.out
     read = {(found.run, found.topic, found.measure): found.value for found in read_leaderboard("board.txt", form)}
     assert read["a", "all", "strict_vital_score"] == 0.75
     assert read["b", "t1", "weighted_score"] == 0.25

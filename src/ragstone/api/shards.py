@@ -110,12 +110,12 @@ class Shards:
         if name == "signatures":
             changed = [one for one in {**before, **here} if before.get(one) != here.get(one)]
             was, now_is = (one.get(changed[0], "not evaluated") for one in (before, here))
-            said = f"{changed[0]} was {was} and is now {now_is}"
+            said = f"{changed[0]} changed from {was} to {now_is}"
         elif name == "digest":
             said = "its input had different records"
         else:
-            said = f"{name} was {before} and is now {here}"
-        raise ConfigError(f"{self.place}: contains shards of another run: {said}; use another folder with -o")
+            said = f"{name} changed from {before} to {here}"
+        raise ConfigError(f"{self.place} contains shards of another run: {said}; use another folder with -o")
 
     def has(self, number: int) -> bool:
         """Return whether a shard is done."""

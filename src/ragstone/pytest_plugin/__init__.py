@@ -83,7 +83,7 @@ def _marked(item: pytest.Item, name: str) -> dict[str, Any]:
     for mark in reversed(list(item.iter_markers(name))):
         for given in (*mark.args, mark.kwargs):
             if not isinstance(given, Mapping):
-                raise InputError(f"mark {name}: {given!r} has no name; give keywords, or a dict")
+                raise InputError(f"mark {name}: {given!r} has no name; pass keywords or a dict")
             found.update(given)
     return found
 
@@ -118,7 +118,7 @@ def _trouble(item: pytest.Item, call: pytest.CallInfo[None], scorer: Scorer | No
     own = {mark.name for mark in item.own_markers}  # module marks need not apply to every test
     if scorer is None:
         lonely = next((name for name in (MARK, RECORD) if name in own), None)
-        return lonely and f"marked {lonely}, but uses neither fixture: assert_scores or ragstone"
+        return lonely and f"marked {lonely}, but uses neither of its fixtures, assert_scores and ragstone"
     if MARK in own and scorer.least and not scorer.checked:
         return f"marked with thresholds ({', '.join(scorer.least)}), but assert_scores was never called"
     return None

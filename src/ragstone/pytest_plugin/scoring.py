@@ -117,7 +117,7 @@ class Scorer:
         own, options = thresholds_and_options({**(at_least or {}), **more}, "assert_scores")
         least = {**self.least, **own}
         if not least:
-            raise InputError("no threshold; give one as in assert_scores(grounding=0.8) or @pytest.mark.ragstone")
+            raise InputError("no threshold; add one, as in assert_scores(grounding=0.8) or @pytest.mark.ragstone")
         if not isinstance(response, Result):
             named = (metrics,) if isinstance(metrics, str) else metrics
             asked = tuple(dict.fromkeys((*named, *map(_metric_of, least))))

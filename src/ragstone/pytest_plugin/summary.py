@@ -15,7 +15,7 @@ from ragstone.render.facts import calls_said, cost_said, judges_of
 from ragstone.render.text import between, flat, percent, plural
 from ragstone.stats.means import mean
 
-OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "missed", "unknown": "could not be decided"}
+OUTCOMES: Final[Mapping[str, str]] = {"yes": "met", "no": "not met", "unknown": "could not be decided"}
 
 
 def note_of(run: Run) -> dict[str, Any]:

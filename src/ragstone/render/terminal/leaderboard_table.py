@@ -89,7 +89,7 @@ def board_page(told: Board, look: Look) -> Page:
     return page(
         section("Nugget recall", *drawn, *_below(told, measures, shown), note=note),
         _against(told, look) if told.against else None,
-        facts([("Files", _files(told.written))], 5) if told.written else None,
+        facts([("File" if len(told.written) == 1 else "Files", _files(told.written))], 5) if told.written else None,
     )
 
 
