@@ -175,11 +175,8 @@ def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
             given[about] = row.label
             yield row
         elif before[0] != row.label:
-            who = f"by {row.annotator}" if row.annotator else "without an annotator"
-            raise InputError(
-                f"{where}{row.unit} ({row.task}) is labelled {before[0]} and {row.label} {who}; keep one of them, or "
-                "name the annotators"
-            )
+            who = f"by {row.annotator}; keep" if row.annotator else "without an annotator; name the annotators, or keep"
+            raise InputError(f"{where}{row.unit} ({row.task}) is labelled {before[0]} and {row.label} {who} one label")
 
 
 def _rows(path: Path | str) -> Iterator[tuple[str, LabelRow]]:

@@ -206,7 +206,8 @@ def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseMod
         near = difflib.get_close_matches(str(problem["loc"][-1]), known, 2)
         meant = " or ".join(f"'{name}'" for name in near)
         return f"no setting '{where}'" + (f"; did you mean {meant}?" if near else f"; known: {', '.join(known)}")
-    more = f" ({error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    others = len({_where(one["loc"], table) for one in error.errors()} - {where})
+    more = f" ({others} more)" if others else ""
     # A string in a judge's setting may be a key; do not repeat it.
     secret = problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:])
     found = "" if secret else f" = {problem.get('input')!r}"

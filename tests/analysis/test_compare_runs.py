@@ -414,5 +414,5 @@ def test_records_without_a_score_in_either_run_are_the_same_ones(tmp_path: Path,
 def test_a_result_whose_verdicts_are_none_is_one_line(tmp_path: Path, verdicts: Any) -> None:
     """Found when the records behind a number are looked up."""
     run = run_of(tmp_path / "a", {"r1": 0.5}, verdicts=verdicts)
-    with pytest.raises(InputError, match=r"'r1'( is not in the form that Ragstone writes|: a result without 'unit')"):
+    with pytest.raises(InputError, match=r"'r1'( is not in Ragstone's format|: a result without 'unit')"):
         check(run, min={"grounding": 0.9})

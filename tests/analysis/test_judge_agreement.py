@@ -184,11 +184,11 @@ def test_one_annotator_cannot_give_two_labels(compare: Any) -> None:
     for label in ("yes", "no"):
         found = compare(run, [replace(old[0], label=label)], ours)
         assert (found.joined, found.refused[0].problem) == (1, "changed_text"), "the other label is of another text"
-        assert any("of the run, label a new one" in note for note in found.notes)
+        assert any("of the run, label a new sample" in note for note in found.notes)
 
 
 def test_a_result_that_ragstone_did_not_write_is_named(compare: Any) -> None:
-    with pytest.raises(InputError, match=r"the result for 'a' is not in the form that Ragstone writes"):
+    with pytest.raises(InputError, match=r"the result for 'a' is not in Ragstone's format"):
         compare([{**one("a", ["yes"]), "units": [{}]}], rows("a", ["yes"]))
 
 
@@ -356,7 +356,7 @@ def test_few_labels_stand_for_themselves(compare: Any) -> None:
     for part, value in ((19, True), (21, False)):  # of the first ones, each has a label for one of its units only
         (mean,) = compare(results, [*gold[: 2 * part : 2], *gold[2 * part :]])["grounding"].means
         assert (mean.value is not None) is value
-    assert mean.withheld == "labels give only 19 of 40 labelled records a value, no random sample"
+    assert mean.withheld == "labels give a value to only 19 of 40 labelled records, not a random sample"
     for labelled in (9, 40):
         (alike,) = compare(results, [replace(each, label="yes") for each in gold[: 2 * labelled]])["grounding"].means
         assert (alike.value, alike.withheld) == (
@@ -398,11 +398,11 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_labels_without_
 ) -> None:
     found = compare(*many(60, 40, draw=None, response=""))
     assert found["grounding"].means[0].method == "ppi"
-    lacking = "some labels do not name their response (add response to each, or the text if it is part of one)"
+    lacking = "some labels do not name their response (add its text as response, or as text if only a part is labelled)"
     kept = attached(found)["metrics"]["grounding"]
     assert (kept["corrected"], kept["withheld"]) == (None, lacking), "no gate passes on labels for other texts"
     assert found.notes == (
-        f"{lacking}; they are wrong if a response has changed, so --attach omits their corrected means",
+        f"{lacking}; such labels are wrong if a response has changed, so --attach omits their corrected means",
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()

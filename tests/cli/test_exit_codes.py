@@ -134,7 +134,7 @@ def test_the_version() -> None:
     [
         (("show",), "ragstone show [OPTIONS] [RUN] [RECORD]"),
         (("prompts", "check"), "ragstone prompts check [OPTIONS] [FILE]..."),
-        (("agree",), "ragstone agree [OPTIONS] RUN GOLD..."),
+        (("agree",), "ragstone agree [OPTIONS] RUN LABELS..."),
     ],
 )
 def test_what_may_be_left_out_is_in_brackets_once(command: tuple[str, ...], usage: str) -> None:

@@ -132,7 +132,7 @@ def test_an_empty_list_of_nuggets_is_a_status() -> None:
     empty = {**share("a", "t2", 0), "nuggets": []}
     write("a.jsonl", share("a", "t1", 4), empty)
     came = done("nuggets", "score", "a.jsonl", "-o", "rows.jsonl", "--on-missing", "zero")
-    assert "1 answer without nuggets are excluded" in came.flat
+    assert "1 answer without nuggets is excluded" in came.flat
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["qid"], row.get("status"), row["all_score"]) for row in rows] == [
         ("t1", None, 1.0), ("t2", "no_nuggets", None), ("all", None, 1.0),

@@ -408,7 +408,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "On average, the contexts support a response at 100%, rated sentence by sentence" in flat(out)
+    assert "On average, a response is rated 100% for support by its contexts, sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
     assert "groundedness  100%" in plain
     assert "adherence" in block

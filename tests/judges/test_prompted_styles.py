@@ -97,9 +97,7 @@ def test_a_label_that_is_not_the_decision_of_the_reasoning_is_asked_about_again(
     reply = block("support", "support") + labels_reply(["support", "not_support"], "json")
     answer, rounds = drive(assign(), [reply], ['["support"]'], by=asking("short_cot", "json"))
     assert labels(answer) == ["support", "support"]
-    assert "labels that are not the decisions of the reasoning (2: decided support, labelled not_support)" in said(
-        rounds[1][0]
-    )
+    assert "labels that contradict the reasoning (2: decided support, labelled not_support)" in said(rounds[1][0])
     assert "for number 2 only" in said(rounds[1][0])
 
 

@@ -171,7 +171,10 @@ def test_an_answer_over_the_lines_of_the_form_is_one() -> None:
     assert isinstance(case, Write)
     units = read_units(case, Reply(shown.replace("<text>", "It rains.")), wording).units
     assert [unit.text for unit in units] == ["It rains."]
-    assert read_units(case, Reply(shown), wording).problem == "words of the prompt in place of a claim: '<text>'"
+    assert (
+        read_units(case, Reply(shown), wording).problem
+        == "the reply repeats words of the prompt instead of a claim: '<text>'"
+    )
 
 
 @pytest.mark.parametrize(

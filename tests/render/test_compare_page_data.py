@@ -176,7 +176,7 @@ def test_a_result_of_another_make_is_named(tmp_path: Path) -> None:
     theirs = judged("r1", "A.", {"A.": 0.0}, 0.0)
     theirs["units"] = []
     runs = folder(tmp_path / "a", [ours]), folder(tmp_path / "b", [theirs])
-    with pytest.raises(InputError, match="the result for 'r1' is not in the form that Ragstone writes"):
+    with pytest.raises(InputError, match="the result for 'r1' is not in Ragstone's format"):
         compare(*runs, out=tmp_path / "c.html")
     assert not (tmp_path / "c.html").exists()
     assert not list(tmp_path.glob("*.partial"))

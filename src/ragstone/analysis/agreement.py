@@ -34,7 +34,9 @@ from ragstone.types import TRIVIAL, Scale
 
 DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"
-TEXTLESS: Final = "some labels do not name their response (add response to each, or the text if it is part of one)"
+TEXTLESS: Final = (
+    "some labels do not name their response (add its text as response, or as text if only a part is labelled)"
+)
 
 
 class AnnotatorPair(Struct, frozen=True):
@@ -395,9 +397,9 @@ def _scored(joined: Joined) -> int:
 
 def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) -> Iterator[str]:
     if any(one.problem in ("changed_text", "other_response") for one in refused):
-        yield "labels for changed texts are not used; if the rest are not a random sample of the run, label a new one"
+        yield "labels for changed texts are unused; if the rest are not a random sample of the run, label a new sample"
     if any(map(textless, rows)):
-        yield f"{TEXTLESS}; they are wrong if a response has changed, so --attach omits their corrected means"
+        yield f"{TEXTLESS}; such labels are wrong if a response has changed, so --attach omits their corrected means"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:

@@ -87,7 +87,7 @@ def corrected_mean(joined: Joined, score: str, method: Method) -> CorrectedMean:
     used = {one.record for one in joined.values[score]}
     labelled = used | {unit.record for unit in joined.units or joined.wholes if unit.random}
     if 2 * len(used) < len(labelled):
-        why = f"labels give only {len(used)} of {len(labelled)} labelled records a value, no random sample"
+        why = f"labels give a value to only {len(used)} of {len(labelled)} labelled records, not a random sample"
         return CorrectedMean(**found, withheld=why)
     if not (half := student_half([one.people for one in values])):
         return CorrectedMean(**found, withheld="people's values are all the same, so no interval can be computed")

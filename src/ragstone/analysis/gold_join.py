@@ -237,7 +237,7 @@ def join(
                     gathered.formats.add(result["id"], call, 0)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{run.name}: the result for '{each['id']}' is not in the form that Ragstone writes ({error!r})"
+                f"{run.name}: the result for '{each['id']}' is not in Ragstone's format ({error!r})"
             ) from error
     for unread in waiting.values():
         gathered.refuse("unknown_record", *unread)

@@ -176,7 +176,8 @@ def _least_certain(lots: Sequence[_Lot], n: int, against: AnyRun | None) -> list
         raise InputError("no unit has a verdict in both runs; --against needs another run on the same records")
     if not known:
         raise InputError(
-            "the judge gave no probabilities, so the worst cannot be found; compare with a run by another judge"
+            "the judge gave no probabilities, so its least certain records are unknown; "
+            "add --against with a run by another judge"
         )
     found = [lot for doubt, lot in sorted(known)[:n] if doubt]
     if not found:

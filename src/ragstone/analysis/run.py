@@ -365,7 +365,7 @@ def find_run(store: Store, which: str | int = "last") -> Run:
         if str(stem_of(PurePath(row.name))) == which:
             return Run(store, row)
     if folder := _folder_said(str(which), runs):
-        raise InputError(f"{which}: a run's folder, and this command reads the store; {folder}")
+        raise InputError(f"{which} is a run's folder, but this command reads the store; {folder}")
     absent = f"no folder or run '{which}'" if "/" in str(which) else f"no run '{which}'"
     raise InputError(f"{absent} in {store.path}; {_meant(store, runs, str(which))}")
 
@@ -378,7 +378,7 @@ def _folder_said(which: str, runs: Sequence[RunRow]) -> str:
     except (OSError, ValueError, AttributeError):
         return ""
     known = any((row.id, row.name) == (number, name) for row in runs)
-    return f"use {number}" if known else "specify the run's store with --store"
+    return f"use run {number}" if known else "specify the run's store with --store"
 
 
 def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:

@@ -66,9 +66,7 @@ def wanting(
         every = tuple(_wanting(result, metric))
         known = {(unit.text, unit.value) for unit in _wanting(other, metric)} if other is not None else set()
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"the result for '{result['id']}' is not in the form that Ragstone writes ({error!r})"
-        ) from error
+        raise InputError(f"the result for '{result['id']}' is not in Ragstone's format ({error!r})") from error
     return tuple(unit for unit in every if (unit.text, unit.value) not in known) or every
 
 

@@ -415,7 +415,9 @@ def cancel_batches(store: Path | str | None = None) -> int:
                     async with _opened(row) as backend:
                         known = remote or await backend.find(row.tag, row.made, _keys(found, row))
                         if known is None:
-                            said = "the id of a batch is unknown until all batches with as many calls have ended"
+                            said = (
+                                "the batch has no known id until all batches with the same number of calls have ended"
+                            )
                             broken = broken or BackendError(f"{row.judge}: {said}", hint="cancel it at the provider")
                             continue
                         if remote := known:

@@ -129,7 +129,7 @@ def prune_cache(
     """
     some = bool(wanted.older_than or wanted.judge or wanted.unused)
     if not (some or wanted.everything or wanted.keep_runs is not None):
-        raise ConfigError("nothing selected to delete; give --older-than, --unused, --judge or --keep-runs")
+        raise ConfigError("nothing selected to delete; add --older-than, --unused, --judge or --keep-runs")
     with CallStore(existing_store(store), renew=False) as opened:
         runs = opened.runs()
         every = 0 if wanted.runs else len(runs)

@@ -127,7 +127,7 @@ class RayTasks:
                         pending[self._start(number, of, source)] = number
         except self._ray.exceptions.RayActorError as error:
             hint = "run the same command again: finished work is stored"
-            raise WorkerError("the process that shares the limits ended unexpectedly", hint=hint) from error
+            raise WorkerError("the process that enforces the shared limits ended unexpectedly", hint=hint) from error
         finally:
             await self._stop(list(pending))
             with contextlib.suppress(self._ray.exceptions.RayError):
@@ -201,7 +201,7 @@ def _evaluate(
         try:
             grant: Grant = await ledger.ask.remote(asked)
         except RayError as error:
-            raise WorkerError("the process that shares the limits cannot be reached") from error
+            raise WorkerError("the process that enforces the shared limits cannot be reached") from error
         return grant
 
     with contextlib.suppress(OSError):  # another machine may not have this folder; it then needs absolute paths

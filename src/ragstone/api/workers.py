@@ -344,7 +344,7 @@ def _asking(link: Connection) -> Callable[[Ask], Awaitable[Grant]]:
         try:
             return await asyncio.to_thread(ask, asked)
         except (EOFError, OSError) as error:
-            raise WorkerError("the process that shares the limits ended") from error
+            raise WorkerError("the process that enforces the shared limits ended") from error
 
     return trade
 

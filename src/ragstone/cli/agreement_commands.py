@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 def agree(
     which: WhichOrFolder,
-    gold: list[str] = arg("GOLD", "Labels to compare with: a file, another run, or a field in the records."),
+    gold: list[str] = arg("LABELS", "Labels to compare with: a file, another run, or a field in the records."),
     *,
     others: list[str] | None = opt(
         "--with", "RUN", "Another run by the same judge: a different system or a repeat. Repeatable."

@@ -179,7 +179,9 @@ def read_rate(
         read = _read_entries if setup.format == "object" else _read_labels
         read(question, units, reading.reply, setup, reading)
         if reading.echoed:
-            reading.note(f"words of the prompt in place of an answer ({'; '.join(reading.echoed[:5])})")
+            reading.note(
+                f"the reply repeats words of the prompt instead of answering ({'; '.join(reading.echoed[:5])})"
+            )
         reading.missing = [number for number in numbers if number not in reading.found]
     return reading
 
@@ -230,7 +232,7 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
     back = [number for words, given in labels.items() for number in taken_back(rest, given, words)] if rest else []
     if back:
         reading.found = {number: verdict for number, verdict in reading.found.items() if number not in back}
-        reading.note(f"labels that the reply takes back ({', '.join(map(str, back))})")
+        reading.note(f"labels that the reply retracts ({', '.join(map(str, back))})")
     if unknown:
         reading.note(f"labels outside the scale ({'; '.join(unknown)}); expected {' or '.join(expected)}")
     summary = answer.get("summary")
@@ -256,7 +258,7 @@ def _read_labels(question: Rate, units: Sequence[Unit], text: str, setup: Setup,
             quotes = [thought.snippet] if thought.snippet else []
             reading.take(number, _verdict(question, units[number - 1], label, setup, thought.rationale, quotes))
     if doubtful:
-        reading.note(f"labels that are not the decisions of the reasoning ({'; '.join(doubtful[:5])})")
+        reading.note(f"labels that contradict the reasoning ({'; '.join(doubtful[:5])})")
 
 
 def _by_number(entries: object) -> dict[int, Mapping[str, Any]]:
@@ -358,7 +360,7 @@ def _units(question: Write, reply: str, wording: Wording) -> tuple[Unit, ...] | 
         if not text.strip():
             continue
         if wording.says(text) and not any(text.strip() in one for one in texts_of(question)):
-            return f"words of the prompt in place of a {level}: {text[:60]!r}"
+            return f"the reply repeats words of the prompt instead of a {level}: {text[:60]!r}"
         sentence = None if from_zero else _sentence(question, entry)
         units.append(
             Unit(

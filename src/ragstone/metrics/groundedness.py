@@ -39,7 +39,7 @@ class Groundedness(Metric):
     unit = "sentence"
     rank = 20
     words = one_score(
-        SUPPORTED, "On average, the contexts support a response at {}, rated sentence by sentence",
+        SUPPORTED, "On average, a response is rated {} for support by its contexts, sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(

@@ -66,7 +66,7 @@ class ResponseGroundedness(Metric):
     rank = 70
     words = one_score(
         SUPPORTED,
-        "On average, the contexts support a response at {}, rated as a whole",
+        "On average, a response is rated {} for support by its contexts, as a whole",
         "{are} not fully supported",
     )
     found_words = one_score(

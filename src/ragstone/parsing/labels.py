@@ -139,7 +139,7 @@ def read_labels(
             rest = rest.replace(answer[found.start : found.end], "\n")
         best = best.without(taken_back(rest, best.labels, words))
         if not any(best.labels.values()):
-            return unusable("the reply takes its labels back")
+            return unusable("the reply retracts its labels")
         return _parsed(_uncut(best, answer, words) if len(best.labels) < len(asked) else best, asked, words)
     if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
         return Parsed((label,), "csv" if fmt == "adaptive" else fmt, "ok", "", (answer[:200],))

@@ -59,7 +59,7 @@ class Export(Struct, frozen=True):
 
 _ROOT: Final = (
     "question and response: the root span, else the last LLM span; "
-    "contexts: the retriever spans, or rerankers after them"
+    "contexts: the retriever spans, or the rerankers after them"
 )
 EXPORTS: Final = (
     Export(
@@ -72,43 +72,48 @@ EXPORTS: Final = (
     Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
     Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
     Export(
-        "trulens", "TruLens records", "main_input; main_output; contexts: the results of retrieval calls or spans",
+        "trulens", "TruLens records",
+        "question: main_input; response: main_output; contexts: the results of retrieval calls or spans",
         from_trulens.is_record, spans=from_trulens.spans,
     ),
     Export(
-        "llamaindex", "LlamaIndex responses", "response; contexts: source_nodes",
+        "llamaindex", "LlamaIndex responses", "response: response; contexts: source_nodes",
         from_frameworks.is_llamaindex, from_frameworks.llamaindex_row,
     ),
     Export(
-        "langchain", "LangChain results", "input or query; answer or result; contexts: context or source_documents",
+        "langchain", "LangChain results",
+        "question: input or query; response: answer or result; contexts: context or source_documents",
         from_frameworks.is_langchain, from_frameworks.langchain_row,
     ),
     Export(
-        "haystack", "Haystack answers", "query; data or replies; documents",
+        "haystack", "Haystack answers", "question: query; response: data or replies; contexts: documents",
         from_frameworks.is_haystack, from_frameworks.haystack_row,
     ),
     Export(
-        "promptfoo", "promptfoo results", "vars; response.output; provider",
+        "promptfoo", "promptfoo results", "question and contexts: vars; response: response.output; generator: provider",
         from_evaluators.is_promptfoo, from_evaluators.promptfoo_row,
     ),
     Export(
-        "phoenix-qa", "Phoenix answers with reference", "input; output; contexts: reference",
+        "phoenix-qa", "Phoenix answers with reference", "question: input; response: output; contexts: reference",
         from_evaluators.is_phoenix_answer, from_evaluators.phoenix_row,
     ),
     Export(
-        "ragas", "ragas samples", "user_input; response; retrieved_contexts; reference, or older names",
+        "ragas", "ragas samples",
+        "question: user_input; response: response; contexts: retrieved_contexts; or their older names",
         from_evaluators.is_ragas, from_evaluators.ragas_row,
     ),
     Export(
-        "deepeval", "deepeval test cases", "input; actual_output; retrieval_context; context is not read as evidence",
+        "deepeval", "deepeval test cases",
+        "question: input; response: actual_output; contexts: retrieval_context (not context)",
         from_evaluators.is_deepeval, from_evaluators.deepeval_row,
     ),
     Export(
-        "ragbench", "RAGBench rows", "question; response; documents",
+        "ragbench", "RAGBench rows", "question: question; response: response; contexts: documents",
         from_evaluators.is_ragbench, from_evaluators.ragbench_row,
     ),
     Export(
-        "chat", "Conversations", "the last user and assistant turns; contexts: the tool messages between them",
+        "chat", "Conversations",
+        "question and response: the last user and assistant turns; contexts: the tool messages between them",
         from_chat.is_chat, from_chat.record_row,
     ),
 )  # fmt: skip

@@ -150,6 +150,8 @@ def trouble(path: str, error: Exception, what: str) -> StoreError:
     hint = ""
     if code in _CLOSED_OFF:
         hint = f"; the file or its folder cannot be written: make both writable, or {ELSEWHERE}"
+        if Path(path).is_dir():
+            hint = "; this is a folder: specify a file with --store"
     elif code in _FULL:
         hint = f"; free space or {ELSEWHERE}"
     return StoreError(f"{path}: {what} ({error}){hint}")

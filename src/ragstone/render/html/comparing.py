@@ -207,9 +207,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "full": full,
         }
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"the result for '{moved.record}' is not in the form that Ragstone writes ({error!r})"
-        ) from error
+        raise InputError(f"the result for '{moved.record}' is not in Ragstone's format ({error!r})") from error
 
 
 def _judged(result: Result, metric: str) -> Iterator[_Judged]:

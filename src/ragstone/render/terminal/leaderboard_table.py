@@ -167,7 +167,7 @@ def _below(told: Board, measures: Mapping[str, Column], shown: Mapping[str, Colu
     if any(unjudged_of(told.board).values()):
         said.append("unjudged nuggets are excluded")
     if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
-        said.append(f"{plural(empty, 'answer')} without nuggets are excluded")
+        said.append(f"{plural(empty, 'answer')} without nuggets {'is' if empty == 1 else 'are'} excluded")
     lines: list[RenderableType] = [Prose("; ".join(said), "quiet")]
     if missing := told.board.missing():
         said_missing = flat(missed(missing))
