@@ -103,12 +103,9 @@ class Option(Struct, frozen=True, kw_only=True, eq=False):
             return " or ".join(part for part in (", ".join(self.values[:-1]), self.values[-1]) if part)
         if self.kind not in (int, float):
             return ("a dict by name" if self.parse else "one or more names") if self.many else "text or a path"
-        ends = ("above", "and below") if self.between else ("from" if math.isfinite(self.most) else "of at least", "to")
-        bounds = [
-            f"{word} {limit:g}"
-            for word, limit in zip(ends, (self.least, self.most), strict=True)
-            if math.isfinite(limit)
-        ]
+        low = "above" if self.between else "from" if self.most < math.inf else "of at least"
+        high = "and below" if self.between else "to"
+        bounds = [f"{word} {limit:g}" for word, limit in ((low, self.least), (high, self.most)) if math.isfinite(limit)]
         return " ".join(["a whole number" if self.kind is int else "a number", *bounds])
 
     def check(self, value: object, where: str = "") -> None:
@@ -123,8 +120,7 @@ class Option(Struct, frozen=True, kw_only=True, eq=False):
             number = isinstance(value, int if self.kind is int else int | float) and not isinstance(value, bool)
             fine = number and self._within(value)  # type: ignore[arg-type]
         if not fine:
-            shown = f"'{value}'" if isinstance(value, str) else repr(value)
-            raise ConfigError(f"{where or self.label} {shown}; expected {self.expected}")
+            raise ConfigError(f"{where or self.label} {value!r}; expected {self.expected}")
 
     def _within(self, number: float) -> bool:
         inside = self.least < number < self.most if self.between else self.least <= number <= self.most
