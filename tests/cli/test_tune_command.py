@@ -54,7 +54,7 @@ def test_the_estimate_comes_first_and_what_is_refused_sends_nothing(
     monkeypatch.setattr(tune_commands, "at_a_terminal", lambda: True)
     came = ragstone(*TUNE, *STYLES)  # the input is empty, which is no
     assert (came.code, judged.count) == (130, 0)
-    assert "8 combinations would make about 32 calls and cost $0.0" in " ".join(came.err.split())
+    assert "8 combinations would make about 32 calls; cost: $0.0" in " ".join(came.err.split())
     assert came.err.endswith("nothing was sent\n")
     came = ragstone(*TUNE, *STYLES, "--yes", "-q", "--json")
     assert (came.code, judged.count, came.err) == (0, 32, "")
