@@ -407,7 +407,7 @@ def test_an_endpoint_that_cannot_be_reached_blocks_no_other_judge(given: Any, mo
             patched.setattr(kind, "find", _failing(BackendError("unknown route", status=404)))
         assert api.cancel_batches(options["store"]) == 0
         patched.setattr(OpenAIBackend, "find", lambda *_: asyncio.sleep(0, None))
-        with pytest.raises(BackendError, match="the id of a batch is unknown"):
+        with pytest.raises(BackendError, match="the batch has no known id"):
             api.cancel_batches(options["store"])
     assert ragstone.evaluate(ROWS, batch=True, wait=True, **options).status == "done"
 
