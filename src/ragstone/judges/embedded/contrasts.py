@@ -24,6 +24,7 @@ SHORT = 40  # maximum words of a question or doubt; a longer sentence says other
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
+_GIVING = frozenset(("from", "to"))
 _COMPARING = frozenset(("more", "less", "fewer"))  # these are also parts of limits and comparisons
 LONG = 22  # words; the clauses of longer sentences are rarely parallel
 
@@ -248,18 +249,18 @@ def opposite(aligned: Alignment) -> Clash | None:
 
 
 def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
-    """Return whether the roles are swapped too: "A lost to B" and "B beat A", "A taught B" and "B learned from A"."""
-    if aligned.word(i - 1) in _BEING and not aligned.words[i].endswith("ing"):
-        return False
+    """Return whether the roles are swapped too: "A lost to B" and "B beat A", "A bought it" and "it was sold to A"."""
     own, theirs = set(aligned.inside(i)), set(line.inside(place))
-    doers = [j for j in aligned.content if j in own and j < i]
+    passive = aligned.word(i - 1) in _BEING and not aligned.words[i].endswith("ing")
+    by = aligned.words.index("by", i) if passive and "by" in aligned.words[i:] else len(aligned.words)
+    doers = [j for j in aligned.content if j in own and (j > by if passive else j < i)]
     others = [j for j in aligned.content if j in own and j > i and aligned.tokens[j].kind == NAME]
     spots = [[p for p in aligned.found(j, line)[0] if p in theirs] for j in doers]
     if not any(spots) or any(p < place for one in spots for p in one):
         return False
     named = any(p < place for j in others for p in aligned.found(j, line)[0])
     dealing = aligned.words[i] in word_set("dealing")
-    return named or (dealing and any("from" in line.words[place:p] for one in spots for p in one))
+    return named or (dealing and any(not _GIVING.isdisjoint(line.words[place:p]) for one in spots for p in one))
 
 
 def _beside(aligned: Alignment, line: Line, place: int, most: int) -> Iterator[tuple[float, bool, bool]]:
@@ -341,6 +342,13 @@ def _ordinals(aligned: Alignment, i: int) -> Sides | None:
     if aligned.words[i] not in order or not behind:
         return None
     spots = [(line, p - 1) for line, p in _places(aligned, i, behind) if line.word(p - 1) in order]
+    if not spots and aligned.words[i - 2 : i + 2][1::2] == ["the", "of"]:  # "on the first of the month"
+        spots = [
+            (line, p)
+            for line in aligned.carriers(2)
+            for p, word in enumerate(line.words)
+            if word in order and p > 1 and line.words[p - 2 : p] == aligned.words[i - 2 : i]
+        ]
     if not spots:
         return None
     same = [(line, p) for line, p in spots if order[line.word(p)] == order[aligned.words[i]]]

@@ -18,7 +18,7 @@ from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
 YEARS: Final = (1000, 2100)  # bare integers in this range are years
 BEFORE: Final = 40  # characters before a number searched for "at least" and the like
-ROUND: Final = 1000  # numbers from which "more than" may round another number down, ...
+ROUND: Final = 100  # numbers from which "more than" may round another number down, ...
 ROUNDED: Final = 0.25  # ... by at most this share
 HEDGED: Final = 0.05  # relative tolerance of a number with "about" and the like
 _JOINED: Final = re.compile(r"[^(]{0,5}")
@@ -36,6 +36,7 @@ RANK: Final = "rank"  # the dimension of ordinals
 PRICE: Final = "price"  # ... of "free"
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
+_ONLY: Final = frozenset(("only", "just", "exactly"))
 _EACH: Final = frozenset(("per", "each", "every"))
 _OFTEN: Final = frozenset(("twice", "thrice"))
 _QUARTERS: Final = frozenset(("quarter", "quarters"))
@@ -292,7 +293,7 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         return "date", 1.0, str(int(before_day[1])), i
     if mark and mark in slot_lists()["counters"]:
         return f"counted {mark}", 1.0, mark, i
-    if i and tokens[i - 1].stem in _CURRENCIES:
+    if i and tokens[i - 1].stem in _CURRENCIES and _BLANK.fullmatch(text, tokens[i - 1].end, tokens[i].start):
         sign = tokens[i - 1].stem
         country = low[i - 2] if i > 1 and tokens[i - 2].end == tokens[i - 1].start else ""
         return sign, 1.0, country + sign, i
@@ -356,6 +357,8 @@ def _bound(text: str, token: Token, end: int) -> tuple[int, bool]:
 def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None:
     k = i + (2 if low[i] == "half" and low[i + 1 : i + 2] in (["a"], ["an"]) else 1)
     dimension, factor = _units().get(low[k], ("", 0.0)) if k < len(low) else ("", 0.0)
+    if low[i] == "one" and i and low[i - 1] in _ONLY and k < len(low) and low[k] not in word_set("function"):
+        return Quantity(i, i, "", 1.0, 1.0, low[k], tokens[i].start, tokens[i].end, 0, False)
     if dimension != "time":
         return None
     value, hedged = 0.5 if low[i] == "half" else 1.0, low[i] != "one"

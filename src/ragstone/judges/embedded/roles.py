@@ -135,6 +135,12 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
 def _unit(side: ParsedStatement, first: int, last: int, verb: int, subject: Run | None, linked: bool) -> Predication:
     by = next((k for k in range(first, last) if side.words[k] == "by"), last)
     agent = next((run for run in side.names if by < run[0] <= min(last, by + REACH)), None)
+    if agent is None and side.word(by + 1) in ARTICLES and side.word(by - 1) in verbs("past"):
+        behind = range(by + 2, last + 1)
+        end = next((k for k in behind if not _means(side, k) or side.clauses[k] != side.clauses[by]), last + 1)
+        agent = (by + 2, end - 1) if end > by + 2 else None
+    elif agent is not None and agent[1] < last and side.tokens[agent[1] + 1].kind == NUMBER:
+        agent = agent[0], agent[1] + 1  # "by the Vega 1"
     return Predication(first, last, verb, _holder(side, subject), _holder(side, agent), linked)
 
 
@@ -188,7 +194,7 @@ def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | No
     known = [j for j in said if aligned.is_known(aligned.stems[j])]
     total = sum(aligned.weight[j] for j in known)
     linked = unit.linked and aligned.words[unit.first] != "that"
-    telling = {unit.verb, own.run[0] - 2}  # the verb, and what is before "by"
+    telling = {unit.verb, _deed(own)}
     strange = any(aligned.tokens[j].kind == NUMBER or j in telling for j in said if j not in known)
     least = 1 if acting else LEAST
     if linked or strange or total < max(least, KNOWN * sum(aligned.weight[j] for j in said)):
@@ -199,6 +205,8 @@ def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | No
         if sum(aligned.weight[j] * aligned.found(j, line)[1] for j in known) < MOST * total:
             continue
         mine = [(line, one) for one in units(line) if any(own.stems <= of.stems for of in one.holders)]
+        if acting and _carried(aligned, [j for j in known if j == _deed(own)], mine):
+            return None
         for there in units(line):
             alone, both = (_carried(aligned, known, [(line, there), *some]) for some in ((), mine))
             whole, verb = both >= SAID * total, _carried(aligned, known[:1], [(line, there)])
@@ -229,7 +237,8 @@ def _rival(
 
     ``turns``: whether both may be names that the statement has swapped.
     """
-    others = _others(aligned, line, there, own, acting=own is unit.agent)
+    passive = aligned.word(unit.verb) in _COPULAS and aligned.word(unit.verb + 1) in verbs("past")
+    others = _others(aligned, line, there, own, acting=own is unit.agent, passive=passive)
     if not others or any(_same(own, one) for one in others):
         return None
     other, only = others[0], own.stems - others[0].stems
@@ -240,6 +249,8 @@ def _rival(
     turns = turns and bool(spots) and theirs == spoken and "with" not in aligned.words
     if turns and _sorts(own) == _sorts(other) == {"name"} and _behind(aligned, line, there, known[0], min(spots)):
         return other
+    if own is unit.agent and spots and _patient(aligned, line, there, _deed(own), min(spots)):
+        return other
     told = spots or len(theirs) < max(1, 2 * len(spoken))
     return None if told or not _apart(aligned, own, other, there, known) else other
 
@@ -248,7 +259,19 @@ def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place
     """Return whether a name follows what is said of a unit's subject: "Ann Lee led it, but disliked *Tom Hall*"."""
     verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
     named = _COPULAS | {"by", "called", "named"}
-    return bool(verb) and min(verb) < place and line.tokens[place].kind == NAME and line.word(place - 1) not in named
+    return bool(verb) and min(verb) < place and line.tokens[place].kind in {NAME, NUMBER} and line.word(place - 1) not in named
+
+
+def _deed(own: Holder) -> int:
+    """Return the word before the "by" of an agent."""
+    return max((k for k in range(1, own.run[0]) if own.side.words[k] == "by"), default=0) - 1
+
+
+def _patient(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
+    """Return whether a unit has no agent and a place is that of its object: "the Vega 2 replaces the *Vega 1*"."""
+    verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
+    between = line.words[min(verb) + 1 : place] if verb else ["by"]
+    return unit.agent is None and aligned.words[first] in verbs("past") and place > min(verb, default=place) and word_set("prepositions").isdisjoint(between)
 
 
 def _carried(aligned: Alignment, known: Sequence[int], places: Sequence[tuple[Line, Predication]]) -> float:
@@ -264,10 +287,10 @@ def _carried(aligned: Alignment, known: Sequence[int], places: Sequence[tuple[Li
     return held
 
 
-def _others(aligned: Alignment, line: Line, unit: Predication, own: Holder, *, acting: bool) -> list[Holder]:
+def _others(aligned: Alignment, line: Line, unit: Predication, own: Holder, *, acting: bool, passive: bool) -> list[Holder]:
     """Return of whom a unit may be said, likeliest first: its agent, or its subject and those a pronoun may mean."""
     told = unit.subject is None or not unit.subject.stems.isdisjoint(aligned.stems)
-    if unit.agent is not None and (acting or told) and unit.agent.stems.isdisjoint(aligned.stems):
+    if unit.agent is not None and (acting or (told and not passive)) and unit.agent.stems.isdisjoint(aligned.stems):
         return [unit.agent]
     there, found = units(line), list[Holder]()
     for n in range(there.index(unit), -1, -1):
@@ -293,6 +316,8 @@ def _same(own: Holder, other: Holder) -> bool:
     mine, theirs = (one.stems.union(*(likes(stem, LANGUAGE) for stem in one.stems)) for one in (own, other))
     pairs = [(a, b) for a in own.stems for b in other.stems if a != b and min(len(a), len(b)) > 2]
     alike = any(a.endswith(b) or b.endswith(a) or spelled_alike(a, b) for a, b in pairs)
+    if min(len({stem for stem in one.stems if stem[0] == "#"} - of.stems) for one, of in ((own, other), (other, own))):
+        return False  # "Vega 1", "Vega 2"
     return alike or own.stems <= theirs or other.stems <= mine or not all(map(common, own.stems & other.stems))
 
 
@@ -345,6 +370,7 @@ def _contrasted(line: Line, one: Predication, other: Predication) -> bool:
 def _head(of: Holder) -> int:
     """Return the noun of a holder: "effects" of "side effects of amoxicillin"."""
     side, last, prepositions = of.side, of.run[1], word_set("prepositions")
+    last -= of.run[0] < last and side.tokens[last].kind == NUMBER  # "the *Vega* 1"
     ends = (k for k in range(*of.run) if side.word(k + 1) in prepositions or side.between(k + 1).strip(" -"))
     head = next(ends, last)
     named = side.tokens[last].kind == NAME and side.word(head + 1) not in prepositions

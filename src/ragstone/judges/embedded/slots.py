@@ -123,7 +123,7 @@ def _numbers(aligned: Alignment) -> Clash | None:
     for i, token in enumerate(aligned.tokens):
         if token.kind == NUMBER and token.stem.count(".") > 1 and not aligned.is_known(token.stem):
             return Clash("number", aligned.quote(i, i))  # "version 2.5.4"
-    own = [one for one in aligned.quantities if aligned.stems[one.at] not in aligned.asked]
+    own = [one for one in aligned.quantities if one.dimension == PRICE or aligned.stems[one.at] not in aligned.asked]
     for one in own:
         if (code := _code(aligned, one.at)) is not None:
             return code
@@ -377,10 +377,11 @@ def _for_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every:
 
 
 def _named_by(line: Line, one: Quantity) -> str:
-    """Return the stem of the name that a quantity is for, if it occurs only there; empty if there is none."""
+    """Return the stem of whom a quantity is for, if it occurs only there; empty if there is none."""
     at = one.last + 2
-    named = line.word(at - 1) in _BINDING and at < len(line.tokens) and line.tokens[at].kind == NAME
-    stem = line.tokens[at].stem if named else ""
+    token = line.tokens[at] if at < len(line.tokens) else None
+    named = token and line.word(at - 1) in _BINDING and (token.kind == NAME or line.words[at].endswith("s"))
+    stem = token.stem if token and named else ""
     return stem if line.places.get(stem) == [at] else ""
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from ragstone.judges.embedded.abstaining import ENGLISH, UNSPACED, Abstention, abstention, begins_ignorant, leads, names
 from ragstone.judges.embedded.model import CONTENT, weigher
-from ragstone.judges.embedded.verbs import finite, imperative, listed, states
+from ragstone.judges.embedded.verbs import finite, imperative, is_auxiliary, listed, plain, states
 from ragstone.judges.embedded.words import (
     NAME,
     NEGATION,
@@ -26,6 +26,7 @@ from ragstone.judges.embedded.words import (
     listed_stems,
     listed_words,
     pronouns,
+    stem_of,
     tokens_of,
 )
 from ragstone.segment import FUNCTION_WORDS, language_of, sentences
@@ -129,12 +130,13 @@ def _lead(text: str, language: str) -> int:
 # ---- short answers
 
 
+_HELPS: Final = r"\s+(?:am|is|are|was|were|do|does|did|can|could|may|might|will|would|should|must|have|has|had)"
 _ECHO: Final = re.compile(
-    r"(?:i|you|we|they|he|she|it|that|this|there|these|those)\s+(?:am|is|are|was|were|do|does|did|can|could|may|might|will|"
-    r"would|should|must|have|has|had)(?:\s?not|n['\u2019]t)?\W*\Z",
-    re.IGNORECASE,
+    rf"(?:i|you|we|they|he|she|it|that|this|there|these|those){_HELPS}(?:\s?not|n['\u2019]t)?\W*\Z", re.IGNORECASE
 )
 """Matches what repeats an answer: "Yes, *you can*"."""
+_DOES: Final = re.compile(rf"{_HELPS}[.!]?\Z")
+"""Matches a verb that stands for that of the question: "Dr. Hofer *does*"."""
 _PERMITTED: Final = re.compile(r"\W*(?:can|could|may)\b", re.IGNORECASE)
 _DEGREE: Final = re.compile(
     r"\bhow\s+(?!(?:do|does|did|is|are|was|were|can|could|should|would|will|must|may|has|have|had|to|the|an?|i|you|we|my)\b)"
@@ -142,6 +144,11 @@ _DEGREE: Final = re.compile(
     re.IGNORECASE,
 )
 """Matches the measure that a question asks for, of which passages only have the value: "how fast"."""
+_SUBJECTS: Final = frozenset(("it", "they", "he", "she"))
+_DO: Final = frozenset(("do", "does", "did"))
+_NO_SUBJECT: Final = listed("prepositions") | {"not", "yes", "no"}
+_OTHERS: Final = [[word] for word in ("i", "you", "we", "they", "he", "she", "it", "there")]
+SPOKEN: Final = 12  # maximum words of an answer that is completed from its question
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 
 
@@ -155,11 +162,14 @@ def restated(question: str, answer: str, language: str) -> str:
     if len(bare) > BRIEF or not question:
         return answer
     said, end = _yes_or_no(bare, language)
-    rest = _ECHO.sub("", bare[end:].lstrip(_BREAKS)) if said else bare
+    rest = _ECHO.sub("", bare[end:].lstrip(_BREAKS)) if said else _DOES.sub("", bare)
     content = _content(rest, language) or ([] if said else tokens_of(rest, language))
     words = rest.split()
     stands_for = bool(words) and words[0].lower() in _STAND_FOR  # "It is five years."
     acts = language == ENGLISH and bool(imperative(words) or finite(words))
+    brief = language == ENGLISH and len(words) <= SPOKEN and MARK.match(bare) is None
+    if brief and (whole := _about_same(question, words) if acts else _answered(question, words)):
+        return whole
     counted = len(content) - (0 if acts else sum(word.lower() in {"a", "an"} for word in words))  # "an hour and a half"
     if counted >= SHORT or (content and acts and not stands_for):
         return answer
@@ -172,6 +182,38 @@ def restated(question: str, answer: str, language: str) -> str:
         return f"{kept}: {' '.join(words[stands_for:])}" if content else kept
     denials = lexicon()["negation_marks"].get(language, "") or lexicon()["negations"].get(language, "not").split()
     return f"{denials[0]} {kept}"
+
+
+def _about_same(question: str, answer: Sequence[str]) -> str:
+    """Return an answer that begins with a pronoun with the question's subject instead; empty if there is none."""
+    asked, said = question.strip().rstrip("?").split(), [plain(word) for word in answer]
+    lows = [plain(word) for word in asked]
+    begin = next((i + 1 for i, low in enumerate(lows[:4]) if is_auxiliary(low)), 0)
+    if said[0] not in _SUBJECTS or not begin or (begin > 1 and lows[0] not in listed_words("asking", ENGLISH)):
+        return ""
+    stems = {stem_of(word, ENGLISH) for word in said}
+    ends = (i for i in range(begin, len(lows)) if _ends_subject(lows, i, begin) or stem_of(lows[i], ENGLISH) in stems)
+    end = next(ends, len(lows))
+    others = pronouns(ENGLISH) | listed_words("selves", ENGLISH) | {"you", "there", "this", "that"}
+    return " ".join((*asked[begin:end], *answer[1:])) if begin < end and others.isdisjoint(lows[begin:end]) else ""
+
+
+def _ends_subject(lows: Sequence[str], i: int, begin: int) -> bool:
+    """Return whether the subject of a question ends before a word: a verb, or a preposition other than "of"."""
+    acts = lows[i] in listed("base past third") - listed("nominal")
+    return i > begin and (acts or lows[i] in listed("prepositions") - {"of"})
+
+
+def _answered(question: str, answer: Sequence[str]) -> str:
+    """Return an answer with the predicate of its question, "Bus 14 goes to the airport"; empty if another is asked for."""
+    asked = question.strip().rstrip("?").split()
+    lows = [plain(word) for word in asked]
+    if lows[:1] not in (["who"], ["what"], ["which"]) or len(answer) > SHORT or plain(answer[0]) in _NO_SUBJECT:
+        return ""
+    helps = next((i for i, low in enumerate(lows[:4]) if is_auxiliary(low)), None)
+    verb = helps if helps is not None else 1 if lows[0] != "which" else next(iter(finite(asked[:5])), len(lows))
+    object_asked = verb >= len(lows) or lows[verb] in _DO or lows[verb + 1 : verb + 2] in _OTHERS
+    return "" if object_asked else " ".join((*answer[:-1], answer[-1].rstrip("."), *asked[verb:]))
 
 
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
