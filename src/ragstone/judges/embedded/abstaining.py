@@ -42,6 +42,7 @@ _PAPER: Final = re.compile(
 _TELLING: Final = (*_SAYING, "address", "discuss", "describe", "cover", "explain", "indicate", "answer")
 _PASSIVE: Final = ("not ", "is not ", "are not ")  # prefixes of phrases whose subject is what is missing
 UNSPACED: Final = re.compile("[\u3040-\u9fff]")  # characters of languages written without spaces
+_UNSAID: Final = re.compile(r"\w (?:is|are|was|were) not (?:\w+ly )?(?:mentioned|stated|specified)\Z")
 _CANNOT: Final = re.compile(r"\bcan(?: not|'t)\b")
 _NOT: Final = re.compile(r"n't\b")
 _GOES_ON: Final = re.compile(
@@ -215,7 +216,7 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
     sources, words = listed_words("sources"), low.split()
     named = words[1:2] if words[1:2] not in (["of"], ["in"]) else words[2:WITHIN]  # not "No, the text says"
     nothing = words[0] in listed_words("nothing") and not sources.isdisjoint(named)
-    if any(_hits("declining", low)) or (nothing and any(word.startswith(_TELLING) for word in words)):
+    if any(_hits("declining", low)) or _UNSAID.search(low) or (nothing and any(word.startswith(_TELLING) for word in words)):
         return True
     for kind in ("silent", "abstaining"):
         for phrase, at in _hits(kind, low):

@@ -70,12 +70,10 @@ def condition(aligned: Alignment) -> Clash | None:
         return None
     for line in aligned.carriers(2):
         found = _in_any_case(aligned, line) or _of_all(aligned, line) or _of_these_only(aligned, line)
-        found = (
-            found or _anywhere(aligned, line) or _of_others_only(aligned, line) or _for_another_reason(aligned, line)
-        )
+        found = found or _of_others_only(aligned, line) or _for_another_reason(aligned, line)
         if found is not None:
             return found
-    return None
+    return _without_limit(aligned)
 
 
 def _in_any_case(aligned: Alignment, line: Line) -> Clash | None:
@@ -147,13 +145,28 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
     return line.clash("quantity", aligned.around(only), line.around(0))
 
 
-def _anywhere(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "insured worldwide" (evidence: "only within Europe")."""
-    at = next((i for i, word in enumerate(aligned.words) if word in word_set("absolute")), None)
-    only = next((p for p, word in enumerate(line.words) if word in _ONLY), None)
-    if at is None or only is None or aligned.is_known(aligned.stems[at]) or any(aligned.negated):
-        return None
-    return line.clash("condition", aligned.around(at), line.around(only))
+@lru_cache(maxsize=1)
+def _absolutes() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """Return patterns for what is said to be without limits, each with a pattern for limits that deny it."""
+    pairs = slot_lists()["absolutes"]
+    return [(re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})", re.IGNORECASE)) for one, other in pairs]
+
+
+def _without_limit(aligned: Alignment) -> Clash | None:
+    """Find "insured worldwide" (evidence: "only within Europe"), "unlimited projects" ("up to three projects")."""
+    for absolute, limits in _absolutes():
+        said = None if limits.search(aligned.text) else absolute.search(aligned.text)
+        inside = [i for i, token in enumerate(aligned.tokens) if said and said.start() <= token.start < said.end()]
+        if not inside or aligned.negated[inside[0]] or any(absolute.search(line.text) for line in aligned.lines):
+            continue
+        rest = [j for j in aligned.content if j not in inside]
+        for line in aligned.lines[:2]:
+            limit = limits.search(line.text)
+            spots = line.behind(limit.start()) if limit else []
+            held = sum(aligned.weight[j] * aligned.spoken(j, line) for j in rest)
+            if spots and rest and held >= MOSTLY * sum(aligned.weight[j] for j in rest):
+                return line.clash("condition", aligned.around(inside[0]), line.around(spots[0]))
+    return None
 
 
 def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:

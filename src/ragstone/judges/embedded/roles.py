@@ -252,7 +252,7 @@ def _rival(
     if own is unit.agent and spots and _patient(aligned, line, there, _deed(own), min(spots)):
         return other
     told = spots or len(theirs) < max(1, 2 * len(spoken))
-    return None if told or not _apart(aligned, own, other, there, known) else other
+    return None if told or not _apart(aligned, own, other, line, there, known) else other
 
 
 def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
@@ -321,7 +321,9 @@ def _same(own: Holder, other: Holder) -> bool:
     return alike or own.stems <= theirs or other.stems <= mine or not all(map(common, own.stems & other.stems))
 
 
-def _apart(aligned: Alignment, own: Holder, other: Holder, unit: Predication, known: Sequence[int]) -> bool:
+def _apart(
+    aligned: Alignment, own: Holder, other: Holder, line: Line, unit: Predication, known: Sequence[int]
+) -> bool:
     """Return whether the passages tell two holders apart: no unit with the statement's own names the other as well.
 
     Both must be names, classes or things of one kind, and units with the own one must lack what the statement says.
@@ -329,16 +331,16 @@ def _apart(aligned: Alignment, own: Holder, other: Holder, unit: Predication, kn
     mine, theirs = own.stems - other.stems, other.stems - own.stems
     places: list[tuple[Line, Predication]] = []
     spoken: list[tuple[Line, Predication]] = []
-    for line in aligned.having(max(sorted(mine), key=aligned.library.weight)) if mine else ():
-        for there in units(line):
+    for near in aligned.having(max(sorted(mine), key=aligned.library.weight)) if mine else ():
+        for there in units(near):
             if any(mine <= one.stems or one.stems <= own.stems for one in there.holders):
-                if any(there.first <= p <= there.last for stem in theirs for p in line.places.get(stem, ())):
+                if any(there.first <= p <= there.last for stem in theirs for p in near.places.get(stem, ())):
                     return False
-                places.append((line, there))
-            elif there.verb < 0 and not line.text.rstrip().endswith((".", "!", ";")):
+                places.append((near, there))
+            elif there.verb < 0 and not near.text.rstrip().endswith((".", "!", ";")):
                 return False  # a heading
-            elif own.stems <= {token.stem for token in line.tokens[there.first : there.last + 1]}:
-                spoken.append((line, there))
+            elif own.stems <= {token.stem for token in near.tokens[there.first : there.last + 1]}:
+                spoken.append((near, there))
     sorts = _sorts(own), _sorts(other)
     total = sum(aligned.weight[j] for j in known)
     if sorts[0] == sorts[1] == {"name"}:
@@ -353,12 +355,15 @@ def _apart(aligned: Alignment, own: Holder, other: Holder, unit: Predication, kn
     shared = own.stems & other.stems
     if len(own.stems) == len(other.stems) == 2 and len(shared) == 1:
         return True  # "savings account", "current account"
-    if not shared and any(line is other.side and _contrasted(line, unit, there) for line, there in places):
+    if not shared and any(near is other.side and _contrasted(near, unit, there) for near, there in places):
         return True
     words = (of.side.words[of.run[0] : of.run[1] + 1] for of in (own, other))
     plural = [any(word.endswith("s") for word in some) for some in words]  # not a part of the other: "the front seats"
-    things = sorts[0] == sorts[1] == {"thing"} and plural[0] == plural[1]
-    return things and not shared and len(known) > 1 and SAID * total >= ENOUGH
+    things = sorts[0] == sorts[1] == {"thing"}
+    acts = known[0] == own.run[1] + 1 and aligned.words[known[0]] not in verbs("auxiliaries")
+    if sorts[0] | sorts[1] <= {"thing", ""} and other.side is line and acts:
+        things = _carried(aligned, known[:1], [(line, unit)]) > 0  # "breakfast costs", "parking costs"
+    return things and plural[0] == plural[1] and not shared and len(known) > 1 and SAID * total >= ENOUGH
 
 
 def _contrasted(line: Line, one: Predication, other: Predication) -> bool:
@@ -385,7 +390,7 @@ def _sorts(of: Holder) -> set[str]:
         side.word(of.run[0] - 1) in (verbs("determiners") | _OWNED) - _EVERY or side.tokens[of.run[0]].kind == NUMBER
     )
     plural = word.endswith("s") and not word.endswith("ss")
-    named = token.kind == NAME and token.stem not in peoples()
+    named = token.kind == NAME and token.stem not in peoples() and not (head == 0 and listed(token.stem))
     named = named or (side.text[token.start].isupper() and not listed(token.stem))
     found = (
         {"name"} if named and (plural or not determined or of.run[0] < of.run[1]) else set()
