@@ -216,7 +216,11 @@ def _declines(low: str, provisos: frozenset[str], *, before: bool, referred: boo
     sources, words = listed_words("sources"), low.split()
     named = words[1:2] if words[1:2] not in (["of"], ["in"]) else words[2:WITHIN]  # not "No, the text says"
     nothing = words[0] in listed_words("nothing") and not sources.isdisjoint(named)
-    if any(_hits("declining", low)) or _UNSAID.search(low) or (nothing and any(word.startswith(_TELLING) for word in words)):
+    if (
+        any(_hits("declining", low))
+        or _UNSAID.search(low)
+        or (nothing and any(word.startswith(_TELLING) for word in words))
+    ):
         return True
     for kind in ("silent", "abstaining"):
         for phrase, at in _hits(kind, low):

@@ -149,7 +149,10 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
 def _absolutes() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
     """Return patterns for what is said to be without limits, each with a pattern for limits that deny it."""
     pairs = slot_lists()["absolutes"]
-    return [(re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})", re.IGNORECASE)) for one, other in pairs]
+    return [
+        (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})", re.IGNORECASE))
+        for one, other in pairs
+    ]
 
 
 def _without_limit(aligned: Alignment) -> Clash | None:

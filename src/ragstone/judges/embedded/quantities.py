@@ -18,7 +18,7 @@ from ragstone.judges.embedded.words import NAME, NUMBER, Token
 
 YEARS: Final = (1000, 2100)  # bare integers in this range are years
 BEFORE: Final = 40  # characters before a number searched for "at least" and the like
-ROUND: Final = 100  # numbers from which "more than" may round another number down, ...
+ROUND: Final = 10  # numbers from which "more than" may round another number down, ...
 ROUNDED: Final = 0.25  # ... by at most this share
 HEDGED: Final = 0.05  # relative tolerance of a number with "about" and the like
 _JOINED: Final = re.compile(r"[^(]{0,5}")

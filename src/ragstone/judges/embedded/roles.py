@@ -249,7 +249,17 @@ def _rival(
     turns = turns and bool(spots) and theirs == spoken and "with" not in aligned.words
     if turns and _sorts(own) == _sorts(other) == {"name"} and _behind(aligned, line, there, known[0], min(spots)):
         return other
-    if own is unit.agent and spots and _patient(aligned, line, there, _deed(own), min(spots)):
+    acting = own is unit.agent
+    deed = _deed(own) if acting else unit.verb
+    given = (
+        spots
+        and (acting or not passive)
+        and line.word(min(spots) - 1) == "to"
+        and aligned.word(deed) in word_set("dealing")
+    )
+    if spots and (
+        (acting and _patient(aligned, line, there, deed, min(spots))) or (given and aligned.stems[deed] in line.places)
+    ):
         return other
     told = spots or len(theirs) < max(1, 2 * len(spoken))
     return None if told or not _apart(aligned, own, other, line, there, known) else other
@@ -259,7 +269,12 @@ def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place
     """Return whether a name follows what is said of a unit's subject: "Ann Lee led it, but disliked *Tom Hall*"."""
     verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
     named = _COPULAS | {"by", "called", "named"}
-    return bool(verb) and min(verb) < place and line.tokens[place].kind in {NAME, NUMBER} and line.word(place - 1) not in named
+    return (
+        bool(verb)
+        and min(verb) < place
+        and line.tokens[place].kind in {NAME, NUMBER}
+        and line.word(place - 1) not in named
+    )
 
 
 def _deed(own: Holder) -> int:
@@ -271,7 +286,12 @@ def _patient(aligned: Alignment, line: Line, unit: Predication, first: int, plac
     """Return whether a unit has no agent and a place is that of its object: "the Vega 2 replaces the *Vega 1*"."""
     verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
     between = line.words[min(verb) + 1 : place] if verb else ["by"]
-    return unit.agent is None and aligned.words[first] in verbs("past") and place > min(verb, default=place) and word_set("prepositions").isdisjoint(between)
+    return (
+        unit.agent is None
+        and aligned.words[first] in verbs("past")
+        and place > min(verb, default=place)
+        and word_set("prepositions").isdisjoint(between)
+    )
 
 
 def _carried(aligned: Alignment, known: Sequence[int], places: Sequence[tuple[Line, Predication]]) -> float:
@@ -287,7 +307,9 @@ def _carried(aligned: Alignment, known: Sequence[int], places: Sequence[tuple[Li
     return held
 
 
-def _others(aligned: Alignment, line: Line, unit: Predication, own: Holder, *, acting: bool, passive: bool) -> list[Holder]:
+def _others(
+    aligned: Alignment, line: Line, unit: Predication, own: Holder, *, acting: bool, passive: bool
+) -> list[Holder]:
     """Return of whom a unit may be said, likeliest first: its agent, or its subject and those a pronoun may mean."""
     told = unit.subject is None or not unit.subject.stems.isdisjoint(aligned.stems)
     if unit.agent is not None and (acting or (told and not passive)) and unit.agent.stems.isdisjoint(aligned.stems):
@@ -321,9 +343,7 @@ def _same(own: Holder, other: Holder) -> bool:
     return alike or own.stems <= theirs or other.stems <= mine or not all(map(common, own.stems & other.stems))
 
 
-def _apart(
-    aligned: Alignment, own: Holder, other: Holder, line: Line, unit: Predication, known: Sequence[int]
-) -> bool:
+def _apart(aligned: Alignment, own: Holder, other: Holder, line: Line, unit: Predication, known: Sequence[int]) -> bool:
     """Return whether the passages tell two holders apart: no unit with the statement's own names the other as well.
 
     Both must be names, classes or things of one kind, and units with the own one must lack what the statement says.

@@ -238,7 +238,8 @@ def _number(
     others = [mine for mine in own if mine is not one and mine.dimension != RANK and not _of_name(aligned, mine)]
     if any(_together(others, line) and not _together(others, rival[1]) for _, line, _ in near):
         return None  # two numbers of the statement occur in one sentence
-    told = best[1] is not rival[1] and any(mine.dimension == one.dimension for mine in others)
+    label = i == 1 and aligned.words[0] == best[1].word(theirs.at - 1)  # "bus 12"
+    told = best[1] is not rival[1] and (label or any(mine.dimension == one.dimension for mine in others))
     if told and aligned.weight_in(best[1]) > aligned.weight_in(rival[1]):
         return None  # its own sentence has more of the statement
     elsewhere = _said_elsewhere(aligned, same, other, itself)

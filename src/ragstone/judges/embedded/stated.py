@@ -147,7 +147,8 @@ _DEGREE: Final = re.compile(
 _SUBJECTS: Final = frozenset(("it", "they", "he", "she"))
 _DO: Final = frozenset(("do", "does", "did"))
 _NO_SUBJECT: Final = listed("prepositions") | {"not", "yes", "no"}
-_OTHERS: Final = [[word] for word in ("i", "you", "we", "they", "he", "she", "it", "there")]
+_OTHERS: Final = pronouns(ENGLISH) | listed_words("selves", ENGLISH) | {"you", "there", "this", "that"}
+_OBJECTS: Final = frozenset(("it", "them", "him", "her"))
 SPOKEN: Final = 12  # maximum words of an answer that is completed from its question
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 
@@ -167,8 +168,8 @@ def restated(question: str, answer: str, language: str) -> str:
     words = rest.split()
     stands_for = bool(words) and words[0].lower() in _STAND_FOR  # "It is five years."
     acts = language == ENGLISH and bool(imperative(words) or finite(words))
-    brief = language == ENGLISH and len(words) <= SPOKEN and MARK.match(bare) is None
-    if brief and (whole := _about_same(question, words) if acts else _answered(question, words)):
+    brief = language == ENGLISH and 0 < len(words) <= SPOKEN and MARK.match(bare) is None
+    if brief and (whole := _completed(question, words)):
         return whole
     counted = len(content) - (0 if acts else sum(word.lower() in {"a", "an"} for word in words))  # "an hour and a half"
     if counted >= SHORT or (content and acts and not stands_for):
@@ -184,36 +185,40 @@ def restated(question: str, answer: str, language: str) -> str:
     return f"{denials[0]} {kept}"
 
 
-def _about_same(question: str, answer: Sequence[str]) -> str:
-    """Return an answer that begins with a pronoun with the question's subject instead; empty if there is none."""
-    asked, said = question.strip().rstrip("?").split(), [plain(word) for word in answer]
-    lows = [plain(word) for word in asked]
-    begin = next((i + 1 for i, low in enumerate(lows[:4]) if is_auxiliary(low)), 0)
-    if said[0] not in _SUBJECTS or not begin or (begin > 1 and lows[0] not in listed_words("asking", ENGLISH)):
-        return ""
+def _completed(question: str, answer: Sequence[str]) -> str:
+    """Return an English answer as a sentence with the question's subject or predicate; empty if neither fits.
+
+    "It is open daily" gets the subject, "Bus 14" the predicate of "Which bus goes to the airport?".
+    """
+    asked = question.strip().rstrip("?").split()
+    lows, said = ([plain(word) for word in some] for some in (asked, answer))
     stems = {stem_of(word, ENGLISH) for word in said}
-    ends = (i for i in range(begin, len(lows)) if _ends_subject(lows, i, begin) or stem_of(lows[i], ENGLISH) in stems)
-    end = next(ends, len(lows))
-    others = pronouns(ENGLISH) | listed_words("selves", ENGLISH) | {"you", "there", "this", "that"}
-    return " ".join((*asked[begin:end], *answer[1:])) if begin < end and others.isdisjoint(lows[begin:end]) else ""
+    helps = next((i for i, low in enumerate(lows[:4]) if is_auxiliary(low)), None)
+    if said[0] in _SUBJECTS:
+        begin = len(lows) if helps is None or (helps and not _asks(lows[0])) else helps + 1
+        ends = (
+            i for i in range(begin, len(lows)) if _ends_subject(lows, i, begin) or stem_of(lows[i], ENGLISH) in stems
+        )
+        subject = range(begin, next(ends, len(lows)))
+        return (
+            " ".join((*(asked[i] for i in subject), *answer[1:]))
+            if subject and _OTHERS.isdisjoint(lows[begin : subject.stop])
+            else ""
+        )
+    repeats = said[-1] in _OBJECTS and not stems.isdisjoint(stem_of(low, ENGLISH) for low in lows[1:4])
+    answer = answer[:-2] if repeats else answer  # "Dr. Hofer leads it"
+    if lows[:1] not in (["who"], ["what"], ["which"]) or not 0 < len(answer) <= SHORT or said[0] in _NO_SUBJECT:
+        return ""
+    verb = helps if helps is not None else 1 if lows[0] != "which" else next(iter(finite(asked[:5])), len(lows))
+    whose = verb >= len(lows) or lows[verb] in _DO or not _OTHERS.isdisjoint(lows[verb + 1 : verb + 2])
+    clause = not repeats and (imperative(answer) or finite(answer))
+    return "" if whose or clause else " ".join((*answer[:-1], answer[-1].rstrip("."), *asked[verb:]))
 
 
 def _ends_subject(lows: Sequence[str], i: int, begin: int) -> bool:
     """Return whether the subject of a question ends before a word: a verb, or a preposition other than "of"."""
     acts = lows[i] in listed("base past third") - listed("nominal")
     return i > begin and (acts or lows[i] in listed("prepositions") - {"of"})
-
-
-def _answered(question: str, answer: Sequence[str]) -> str:
-    """Return an answer with the predicate of its question, "Bus 14 goes to the airport"; empty if another is asked for."""
-    asked = question.strip().rstrip("?").split()
-    lows = [plain(word) for word in asked]
-    if lows[:1] not in (["who"], ["what"], ["which"]) or len(answer) > SHORT or plain(answer[0]) in _NO_SUBJECT:
-        return ""
-    helps = next((i for i, low in enumerate(lows[:4]) if is_auxiliary(low)), None)
-    verb = helps if helps is not None else 1 if lows[0] != "which" else next(iter(finite(asked[:5])), len(lows))
-    object_asked = verb >= len(lows) or lows[verb] in _DO or lows[verb + 1 : verb + 2] in _OTHERS
-    return "" if object_asked else " ".join((*answer[:-1], answer[-1].rstrip("."), *asked[verb:]))
 
 
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:
