@@ -36,7 +36,7 @@ from ragstone.judges.embedded import judge as embedded
 from ragstone.judges.embedded import support
 from ragstone.judges.embedded.evidence import find
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import Model, assignment_cuts, logistic, model
+from ragstone.judges.embedded.model import Logistic, Model, assignment_cuts, model
 from ragstone.questions import SUPPORT_3, Rate
 from ragstone.types import Passage, Unit
 
@@ -127,7 +127,7 @@ def refits(data: Path, nuggets: set[str], jobs: int) -> Iterator[tuple[str, Mode
     for name, other in (("refit without these", ""), ("... without REALSumm", "scu-realsumm")):
         keep = [i for i, one in enumerate(rows) if one["dataset"] != other]
         found = fit_support([rows[i] for i in keep], features[keep])
-        yield name, replace(model(), support=logistic(found))
+        yield name, replace(model(), support=Logistic(**found))
 
 
 def main() -> None:

@@ -137,9 +137,9 @@ def grow(features: Numbers, labels: Numbers, sets: NDArray[np.str_]) -> dict[str
 
 def log_odds(found: dict[str, Any], features: Numbers) -> Numbers:
     """What a model as the file has it says, computed by the package's own code."""
-    from ragstone.judges.embedded.model import logistic  # noqa: PLC0415 - after rarity is written
+    from ragstone.judges.embedded.model import Logistic  # noqa: PLC0415 - after rarity is written
 
-    weigh = logistic(found)
+    weigh = Logistic(**found)
     return np.array([weigh.log_odds(row) for row in features.tolist()])
 
 

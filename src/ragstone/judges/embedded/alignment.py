@@ -377,13 +377,9 @@ class Alignment(ParsedStatement):
         """Return the names that a sentence need not repeat because an earlier sentence of its passage has them."""
         if line not in self._topics:
             index = self.library.texts[line.passage].index
-            self._topics[line] = [
-                j
-                for j in self.content
-                if self.tokens[j].kind == NAME
-                and not self.found(j, line)[0]
-                and any(number < line.sentence for number in index.get(self.stems[j], ()))
-            ]
+            names = [j for j in self.content if self.tokens[j].kind == NAME and not self.found(j, line)[0]]
+            said = (min(index.get(self.stems[j], (line.sentence,))) for j in names)
+            self._topics[line] = [j for j, first in zip(names, said, strict=True) if first < line.sentence]
         return self._topics[line]
 
     def matches(self, line: Line) -> bool:

@@ -18,15 +18,8 @@ from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 
 NIGHT: Final = 24 * 60  # minutes of a day, for times on two days: "from 22:40 to 01:10"
-FACTORS: Final = {
-    "half": 0.5,
-    "halved": 0.5,
-    "twice": 2.0,
-    "double": 2.0,
-    "doubled": 2.0,
-    "thrice": 3.0,
-    "tripled": 3.0,
-}
+FACTORS: dict[str, float] = dict.fromkeys(("half", "halved"), 0.5) | dict.fromkeys(("twice", "double", "doubled"), 2.0)
+FACTORS |= {"thrice": 3.0, "tripled": 3.0}
 _NOT_SCALED: Final = frozenset((TIMES, "percent", "points", "year", "decade", "date", "rank", "clock"))
 _OF_THEM: Final = frozenset(("them", "which", "whom"))
 REACH: Final = 5  # words before "than" where a number says how much more

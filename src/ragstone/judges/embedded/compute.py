@@ -6,14 +6,14 @@ applied when the reply is read, so a stored reply works for every scale.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from ragstone.judges.embedded.claims import write
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.model import Level, is_vital, model
+from ragstone.judges.embedded.model import is_vital, model
 from ragstone.judges.embedded.nuggets import of_answer, of_passages
 from ragstone.judges.embedded.relevance import question_words, relevance
 from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, in_order, judged, named, response
@@ -39,7 +39,11 @@ def reply_to(body: bytes) -> str:
     elif task == "importance":
         found = {"units": [_importance(text, question) for text in asked["units"]]}
     elif task == "relevance":
-        found = {"units": _relevance(question, asked["units"], asked["level"])}
+        blank = [{"reason": "the question is blank"}] * len(asked["units"])
+        rated = (
+            (one.row() for one in relevance(question, asked["units"], asked["level"])) if question.strip() else blank
+        )
+        found = {"units": [*rated]}
     else:
         found = {"units": _support(task, asked, question)}
     return orjson.dumps(found).decode()
@@ -67,12 +71,6 @@ def _support(task: str, asked: Mapping[str, Any], question: str) -> list[dict[st
     else:
         found = in_order(units, read) if trivial else [*map(read, units)]
     return [outcome.row() for outcome in found]
-
-
-def _relevance(question: str, texts: Sequence[str], level: Level) -> list[dict[str, Any]]:
-    if not question.strip():
-        return [{"reason": "the question is blank"}] * len(texts)
-    return [one.row() for one in relevance(question, texts, level)]
 
 
 def _importance(text: str, question: str) -> dict[str, Any]:

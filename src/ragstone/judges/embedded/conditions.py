@@ -148,11 +148,8 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
 @lru_cache(maxsize=1)
 def _absolutes() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
     """Return patterns for what is said to be without limits, each with a pattern for limits that deny it."""
-    pairs = slot_lists()["absolutes"]
-    return [
-        (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})", re.IGNORECASE))
-        for one, other in pairs
-    ]
+    pairs = ((rf"\b(?:{one})\b", rf"\b(?:{other})") for one, other in slot_lists()["absolutes"])
+    return [(re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for one, other in pairs]
 
 
 def _without_limit(aligned: Alignment) -> Clash | None:

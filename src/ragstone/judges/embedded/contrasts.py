@@ -156,15 +156,14 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
         if side.clauses[k] == side.clauses[i]:
             count += _counts(side, k)
             opens = side.words[k] in leaving and k != i and (side.words[k] != "if" or k < i) and not side.denies(k)
-            if (side.words[k] in until and count) or (opens and not _costs_nothing(side, k)):
-                return None
+            priced = (
+                side.words[k] == "free"
+                and side.word(k + 1) not in ("of", "from")
+                and not (k and side.between(k) == "-")
+            )
+            if (side.words[k] in until and count) or (opens and not priced):
+                return None  # "free of nuts" and "nut-free" are negations, "free on Sundays" is a price
     return count
-
-
-def _costs_nothing(side: ParsedStatement, i: int) -> bool:
-    """Return whether "free" is about a price; "free of nuts" and "nut-free" are negations."""
-    before = side.text[side.tokens[i].start - 1 : side.tokens[i].start]
-    return side.words[i] == "free" and before != "-" and side.word(i + 1) not in {"of", "from"}
 
 
 def opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
@@ -343,12 +342,8 @@ def _ordinals(aligned: Alignment, i: int) -> Sides | None:
         return None
     spots = [(line, p - 1) for line, p in _places(aligned, i, behind) if line.word(p - 1) in order]
     if not spots and aligned.words[i - 2 : i + 2][1::2] == ["the", "of"]:  # "on the first of the month"
-        spots = [
-            (line, p)
-            for line in aligned.carriers(2)
-            for p, word in enumerate(line.words)
-            if word in order and p > 1 and line.words[p - 2 : p] == aligned.words[i - 2 : i]
-        ]
+        there = ((line, p) for line in aligned.carriers(2) for p in range(2, len(line.words)) if line.words[p] in order)
+        spots = [(line, p) for line, p in there if line.words[p - 2 : p] == aligned.words[i - 2 : i]]
     if not spots:
         return None
     same = [(line, p) for line, p in spots if order[line.word(p)] == order[aligned.words[i]]]
@@ -423,16 +418,16 @@ def crossed(aligned: Alignment) -> Clash | None:
     for line in aligned.lines[:2]:
         if not aligned.carries(line, NEARLY) or len(line.tokens) > LONG:
             continue
-        halves = [
-            (i, places[0])
-            for i, token in enumerate(aligned.tokens)
-            if len(places := line.places.get(token.stem, [])) == 1
-            and (i in aligned.content or token.kind in {NUMBER, NAME})
-        ]
+        stated = (i for i, one in enumerate(aligned.tokens) if i in aligned.content or one.kind in {NUMBER, NAME})
+        once = ((i, line.places.get(aligned.stems[i], [])) for i in stated)
+        halves = [(i, places[0]) for i, places in once if len(places) == 1]
+        acts = [j for j in aligned.content if aligned.words[j] in verbs("sure past")]
+        done = {p for j in acts for p in aligned.found(j, line)[0]}
         for (one, here), (other, there) in combinations(halves, 2):
             if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
                 continue
-            if _goes_on(line, there, verbs("sure past") if _done_there(aligned, line, there) else frozenset()):
+            ended = not done.isdisjoint(line.inside(there))  # "and concluded" for "ended"
+            if _goes_on(line, there, verbs("sure past") if ended else frozenset()):
                 continue
             if _instead(aligned, line, here, line.clauses[there]) is None or _whole(aligned, line, there):
                 continue
@@ -440,12 +435,6 @@ def crossed(aligned: Alignment) -> Clash | None:
             if second is not None:
                 return line.clash("crossing", aligned.quote(one, other), line.quote(*sorted((second, here))))
     return None
-
-
-def _done_there(aligned: Alignment, line: Line, place: int) -> bool:
-    """Return whether a place's clause has a verb of the statement or a synonym: "and concluded" for "ended"."""
-    done = (j for j in aligned.content if aligned.words[j] in verbs("sure past"))
-    return any(line.clauses[p] == line.clauses[place] for j in done for p in aligned.found(j, line)[0])
 
 
 def _goes_on(line: Line, place: int, done: frozenset[str]) -> bool:

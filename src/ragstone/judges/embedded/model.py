@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -66,11 +66,6 @@ class Model(Struct, frozen=True):
     support: Logistic
 
 
-def logistic(raw: Mapping[str, Any]) -> Logistic:
-    """Return a model from its JSON form."""
-    return Logistic(**raw)
-
-
 @lru_cache(maxsize=1)
 def digest() -> str:
     """Return six hex digits for the numbers and word lists of the judge."""
@@ -91,7 +86,7 @@ def model() -> Model:
         language=rarity["language"],
         documents=rarity["documents"],
         counts={stem: int(tenths) / 10 for tenths, stems in rarity["tenths"].items() for stem in stems.split()},
-        support=logistic(raw["support"]),
+        support=Logistic(**raw["support"]),
     )
 
 

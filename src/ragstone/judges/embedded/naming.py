@@ -19,7 +19,6 @@ BEGUN: Final = 5  # common first letters of related words: "autophagy", "autopha
 SHORTENED: Final = 3  # common first letters of a first name and its short form
 BESIDE: Final = 2  # how many of the two words on each side of a name must also surround its counterpart
 SPELLED: Final = 0.9  # minimum similarity of two spellings of one name
-HELPING: Final = verbs("auxiliaries") | {"to"}
 ARTICLES: Final = frozenset(("the", "a", "an"))
 
 
@@ -34,7 +33,10 @@ def _name(aligned: Alignment, first: int, last: int) -> Clash | None:
     stems, says = aligned.stems, aligned.quote(first, last)
     strange = [i for i in range(first, last + 1) if i not in aligned.agreed and not aligned.is_known(stems[i])]
     if any(i > first or _proper(aligned, i) for i in strange):
-        if _is_name(aligned, stems[last]) and not (aligned.language == LANGUAGE and common(stems[last])):
+        known = [(line, p) for line in aligned.having(stems[last]) for p in line.places.get(stems[last], ())]
+        if any(line.tokens[p].kind == NAME for line, p in known) and not (
+            aligned.language == LANGUAGE and common(stems[last])
+        ):
             # "Maria Lund" matches "Lund" or "M. Lund", but not "Anna Lund"; "Harwell Stadium" is not "Foxby Stadium"
             return _namesake(aligned, strange, last, says)
         spoken = not pronouns(aligned.language).isdisjoint(aligned.lines[0].words)
@@ -55,15 +57,11 @@ def _namesake(aligned: Alignment, strange: Sequence[int], last: int, says: str) 
             if line.tokens[run[1]].stem == aligned.stems[last]:
                 first = 0 if run[0] == 1 and line.text[line.tokens[0].start].isupper() else run[0]
                 given = [line.words[k] for k in range(first, run[1]) if line.words[k] not in {*TITLES, *ARTICLES}]
-                if not given or any(_short_of(one, aligned.words[i]) for one in given for i in strange):
+                pairs = ((one, aligned.words[i]) for one in given for i in strange)  # "J" or "Joe" for "Joseph"
+                if not given or any(a.startswith(b[:SHORTENED]) or b.startswith(a[:SHORTENED]) for a, b in pairs):
                     return None
                 found = found or line.clash("name", says, line.quote(*run))
     return found
-
-
-def _short_of(one: str, other: str) -> bool:
-    """Return whether one first name may be short for the other: "J" or "Joe" for "Joseph"."""
-    return one.startswith(other[:SHORTENED]) or other.startswith(one[:SHORTENED])
 
 
 def _like_name(aligned: Alignment, first: int, last: int) -> Clash:
@@ -86,10 +84,6 @@ def _like_name(aligned: Alignment, first: int, last: int) -> Clash:
     return Clash("name", says)
 
 
-def _is_name(aligned: Alignment, stem: str) -> bool:
-    return any(line.tokens[p].kind == NAME for line in aligned.having(stem) for p in line.places.get(stem, ()))
-
-
 def _proper(aligned: Alignment, i: int) -> bool:
     """Return whether an unknown capitalised word is a name: not a common word, nor a form of a word in the evidence."""
     token = aligned.tokens[i]
@@ -110,18 +104,12 @@ def _begins(aligned: Alignment) -> bool:
     """Return whether the first word, which is in no dictionary, is the name of an agent: "*Capcom* acquired ..."."""
     word = aligned.words[0]
     k = next((k for k in range(1, len(aligned.words)) if aligned.words[k] not in word_set("light")), 0)
-    done = aligned.words[k] in verbs("sure third past") | HELPING
+    done = aligned.words[k] in verbs("sure third past auxiliaries") | {"to"}
     formed = word.endswith(("s", "ing", "ly", "ed")) or aligned.between(1) != " "
-    return (
-        aligned.language == LANGUAGE
-        and done
-        and not formed
-        and not any(
-            token.stem[:BEGUN] == word[:BEGUN] or spelled_alike(token.stem, aligned.stems[0])
-            for line in aligned.lines
-            for token in line.tokens
-        )
-    )
+    if aligned.language != LANGUAGE or not done or formed:
+        return False
+    there = {token.stem for line in aligned.lines for token in line.tokens}
+    return not any(stem[:BEGUN] == word[:BEGUN] or spelled_alike(stem, aligned.stems[0]) for stem in there)
 
 
 @lru_cache(maxsize=1)
@@ -136,16 +124,13 @@ def _mixed(aligned: Alignment, own: Sequence[str]) -> bool:
     every = set(own)
     for one, other in pairwise(own):
         lines = dict.fromkeys(line for stem in (one, other) for line in aligned.having(stem))
-        if any(_beside(line, one, other) for line in lines):
+        spots = ((a, b) for line in lines for a in line.places.get(one, ()) for b in line.places.get(other, ()))
+        if any(abs(a - b) <= 2 for a, b in spots):
             continue
         runs = ({token.stem for token in line.tokens[a : b + 1]} for line in lines for a, b in line.names)
         if any((one in stems) != (other in stems) and not stems <= every for stems in runs):
             return True
     return False
-
-
-def _beside(line: Line, one: str, other: str) -> bool:
-    return any(abs(a - b) <= 2 for a in line.places.get(one, ()) for b in line.places.get(other, ()))
 
 
 def spelled_alike(one: str, other: str) -> bool:

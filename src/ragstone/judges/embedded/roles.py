@@ -128,8 +128,7 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
                 subject, did = (own[0], own[-1]), verb
             did, opened, fronted = max(did, verb), False, subordinate and (i == 0 or fronted)
         i = end + 1
-    if last >= 0:
-        yield _unit(side, start, last, did, subject, linked)
+    yield _unit(side, start, last, did, subject, linked)
 
 
 def _unit(side: ParsedStatement, first: int, last: int, verb: int, subject: Run | None, linked: bool) -> Predication:
@@ -249,17 +248,8 @@ def _rival(
     turns = turns and bool(spots) and theirs == spoken and "with" not in aligned.words
     if turns and _sorts(own) == _sorts(other) == {"name"} and _behind(aligned, line, there, known[0], min(spots)):
         return other
-    acting = own is unit.agent
-    deed = _deed(own) if acting else unit.verb
-    given = (
-        spots
-        and (acting or not passive)
-        and line.word(min(spots) - 1) == "to"
-        and aligned.word(deed) in word_set("dealing")
-    )
-    if spots and (
-        (acting and _patient(aligned, line, there, deed, min(spots))) or (given and aligned.stems[deed] in line.places)
-    ):
+    deed = _deed(own) if own is unit.agent else unit.verb if not passive else -1
+    if spots and deed >= 0 and _undergoes(aligned, line, there, deed, min(spots), acting=own is unit.agent):
         return other
     told = spots or len(theirs) < max(1, 2 * len(spoken))
     return None if told or not _apart(aligned, own, other, line, there, known) else other
@@ -267,14 +257,9 @@ def _rival(
 
 def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
     """Return whether a name follows what is said of a unit's subject: "Ann Lee led it, but disliked *Tom Hall*"."""
-    verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
-    named = _COPULAS | {"by", "called", "named"}
-    return (
-        bool(verb)
-        and min(verb) < place
-        and line.tokens[place].kind in {NAME, NUMBER}
-        and line.word(place - 1) not in named
-    )
+    verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last and p < place]
+    named = line.word(place - 1) in _COPULAS | {"by", "called", "named"}
+    return bool(verb) and line.tokens[place].kind in {NAME, NUMBER} and not named
 
 
 def _deed(own: Holder) -> int:
@@ -282,16 +267,13 @@ def _deed(own: Holder) -> int:
     return max((k for k in range(1, own.run[0]) if own.side.words[k] == "by"), default=0) - 1
 
 
-def _patient(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
-    """Return whether a unit has no agent and a place is that of its object: "the Vega 2 replaces the *Vega 1*"."""
-    verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last]
-    between = line.words[min(verb) + 1 : place] if verb else ["by"]
-    return (
-        unit.agent is None
-        and aligned.words[first] in verbs("past")
-        and place > min(verb, default=place)
-        and word_set("prepositions").isdisjoint(between)
-    )
+def _undergoes(aligned: Alignment, line: Line, unit: Predication, verb: int, place: int, *, acting: bool) -> bool:
+    """Return whether a place is that of an object or recipient: "Vega 2 replaces *Vega 1*", "it was sold to *A*"."""
+    done = [p for p in line.places.get(aligned.stems[verb], ()) if unit.first <= p <= unit.last and p < place]
+    between = line.words[done[0] + 1 : place] if done else ["by"]
+    patient = acting and unit.agent is None and aligned.words[verb] in verbs("past")
+    given = between[-1:] == ["to"] and aligned.words[verb] in word_set("dealing")
+    return given or (patient and word_set("prepositions").isdisjoint(between))
 
 
 def _carried(aligned: Alignment, known: Sequence[int], places: Sequence[tuple[Line, Predication]]) -> float:
@@ -325,8 +307,6 @@ def _others(
         sure = not {"he", "she"}.intersection(line.words).isdisjoint(before.words)
         if not sure and any(token.stem in own.stems for token in before.tokens):
             return []
-        if not before.tokens:
-            continue
         found += [one.subject for one in units(before) if one.subject is not None]
         if units(before)[0].subject is not None:
             break
@@ -423,7 +403,8 @@ def _sorts(of: Holder) -> set[str]:
 def turned(aligned: Alignment) -> Clash | None:
     """Find two names or things around a verb that the evidence has in swapped roles."""
     plain = aligned.language == LANGUAGE and len(aligned.tokens) <= PLAIN
-    things = [(i, i) for i in aligned.content if _is_thing(aligned, i)] if plain else []
+    nouns = (i for i in aligned.content if aligned.tokens[i].kind == WORD and aligned.word(i - 1) in ARTICLES)
+    things = [(i, i) for i in nouns] if plain else []
     for one, other in chain(pairwise(aligned.names), pairwise(things)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD]
         near = between and between[0] - one[1] <= 3 and other[0] - between[0] <= 5
@@ -454,10 +435,6 @@ def _of_relative(aligned: Alignment, line: Line, verb: int) -> Clash | None:
         if spots and turned_back and min(spots) > place and min(turned_back) > verb and max(spots) <= last:
             return line.clash("role", aligned.quote(before[-1], turned_back[-1]), line.quote(first - 1, last))
     return None
-
-
-def _is_thing(aligned: Alignment, i: int) -> bool:
-    return aligned.tokens[i].kind == WORD and aligned.word(i - 1) in ARTICLES
 
 
 def _swapped(aligned: Alignment, line: Line, one: Run, other: Run, verb: int) -> Clash | bool:

@@ -80,36 +80,24 @@ def clash(aligned: Alignment) -> Clash | None:
     return found._replace(same=found.same or same or (found.kind == "negation" and aligned.matches(line)))
 
 
+_CHECKS: Final = (
+    doubted, unsettled, exception, condition, compared, permitted, polarity, opposite, graded, misattributed, turned,
+    replaced, crossed, addition,
+)  # fmt: skip
+
+
 def _clash(aligned: Alignment) -> Clash | None:
     number = _numbers(aligned)
     name = None if number is not None and number.has else names(aligned) or exchanged(aligned)
     if number is not None:
-        return (
-            number
-            if name is None or name.says in number.says
-            else number._replace(says=shortened(f"{name.says}, {number.says}"))
-        )
+        both = number if name is None else number._replace(says=shortened(f"{name.says}, {number.says}"))
+        return number if name is None or name.says in number.says else both
     if name is not None:
         return name
     if by_value := measured(aligned):
         return by_value if isinstance(by_value, Clash) else None
     agreed = False
-    for check in (
-        doubted,
-        unsettled,
-        exception,
-        condition,
-        compared,
-        permitted,
-        polarity,
-        opposite,
-        graded,
-        misattributed,
-        turned,
-        replaced,
-        crossed,
-        addition,
-    ):
+    for check in _CHECKS:
         if agreed and check in {polarity, opposite}:
             continue
         found = check(aligned)
@@ -125,22 +113,21 @@ def _numbers(aligned: Alignment) -> Clash | None:
             return Clash("number", aligned.quote(i, i))  # "version 2.5.4"
     own = [one for one in aligned.quantities if one.dimension == PRICE or aligned.stems[one.at] not in aligned.asked]
     for one in own:
-        if (code := _code(aligned, one.at)) is not None:
-            return code
+        known_before = not one.at or aligned.is_known(aligned.stems[one.at])
+        in_code = not known_before and _IN_CODE.search(aligned.text, 0, aligned.tokens[one.at].start)
+        if in_code and (code := _numbered(aligned, one.at)) is not None:
+            return code  # "AES-128", evidence: "AES-256"
 
     @cache
     def known(line: Line) -> frozenset[int]:
         return frozenset(theirs.at for theirs in line.quantities if any(agree(mine, theirs) for mine in own))
 
-    stated = (one for one in own if not (_marks_item(aligned.text, one) or _refers(aligned, one)))
-    found = (_number(aligned, one, own, known) for one in stated)
-    return next((one for one in found if one is not None), None)
-
-
-def _code(aligned: Alignment, i: int) -> Clash | None:
-    """Find a hyphenated code with an unknown number: "AES-128" where the evidence has "AES-256"."""
-    known = not i or aligned.is_known(aligned.stems[i])
-    return None if known or not _IN_CODE.search(aligned.text, 0, aligned.tokens[i].start) else _numbered(aligned, i)
+    for one in own:
+        refers = not (one.dimension or one.unit) and aligned.words[max(0, one.at - 2) : one.at] == ["of", "the"]
+        found = None if refers or _marks_item(aligned.text, one) else _number(aligned, one, own, known)
+        if found is not None:  # not "the smaller of the *two*"
+            return found
+    return None
 
 
 def _numbered(aligned: Alignment, i: int, kind: str = "number") -> Clash | None:
@@ -163,11 +150,6 @@ def _marks_item(text: str, one: Quantity) -> bool:
     value = one.bound or stem_of(last, LANGUAGE) in function_stems(LANGUAGE) or finite(before)
     counted = last in word_set("numbered") or (last.endswith(":") and one.written != 1)  # "No. 7.", "Expiry: 5."
     return text[one.end] == ")" or not (counted or (last.isalpha() and value))
-
-
-def _refers(aligned: Alignment, one: Quantity) -> bool:
-    """Return whether a number only refers to things mentioned before: "the smaller of the *two*"."""
-    return not (one.dimension or one.unit) and aligned.words[max(0, one.at - 2) : one.at] == ["of", "the"]
 
 
 def _of_name(side: ParsedStatement, one: Quantity) -> bool:
@@ -242,9 +224,11 @@ def _number(
     told = best[1] is not rival[1] and (label or any(mine.dimension == one.dimension for mine in others))
     if told and aligned.weight_in(best[1]) > aligned.weight_in(rival[1]):
         return None  # its own sentence has more of the statement
-    elsewhere = _said_elsewhere(aligned, same, other, itself)
-    if elsewhere is not None:
-        return _other("number", says, elsewhere)
+    # "returns within 14 days", evidence: "Returns are accepted within 30 days. Exchanges are accepted within 14 days"
+    fitting = {held[1]: held for held in sorted(other, key=lambda held: held[0])}
+    for line, held in reversed(fitting.items()):
+        if aligned.outdone(line, [own_line for _, own_line, _ in same], itself):
+            return _other("number", says, held)
     if one.dimension == "year" and foreign(aligned, rival[1], rival[2].at):
         return None  # "built in 1961", evidence: "starting in May 1961, ... until it was opened in 1989"
     if all(
@@ -307,19 +291,15 @@ def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: 
     shares = _SHARE.search(text) is not None
     lines = dict.fromkeys(line for line, _ in every)
     earlier = not word_set("earlier").isdisjoint(aligned.words)
-    return (
-        computed(one, operands, adding=adding, changing=adding or changes(aligned.stems))
-        or any(shifted(one, line.quantities, shares=shares) for line in lines)
-        or one in multiplied(own, operands)
-        or any(
-            stepped(one, line, _quantities_before(aligned, line), earlier=earlier)
-            for line in dict.fromkeys((*lines, *aligned.lines))
-        )
+    before = {
+        line: aligned.line(line.passage, line.sentence - 1).quantities if line.sentence else ()
+        for line in (*lines, *aligned.lines)
+    }
+    made = computed(one, operands, adding=adding, changing=adding or changes(aligned.stems))
+    made = (
+        made or any(shifted(one, line.quantities, shares=shares) for line in lines) or one in multiplied(own, operands)
     )
-
-
-def _quantities_before(aligned: Alignment, line: Line) -> Sequence[Quantity]:
-    return aligned.line(line.passage, line.sentence - 1).quantities if line.sentence else ()
+    return made or any(stepped(one, *both, earlier=earlier) for both in before.items())
 
 
 def _within(one: Quantity, line: Line) -> bool:
@@ -330,10 +310,9 @@ def _within(one: Quantity, line: Line) -> bool:
 
     dates = [theirs for theirs in line.quantities if theirs.dimension == "date"] if one.dimension == "date" else []
     return any(
-        order(first) < order(one) < order(second)
-        and line.word(first.at - 1) in _FIRST
-        and not _LAST.isdisjoint(line.words[first.last + 1 : second.at])
+        order(first) < order(one) < order(second) and line.word(first.at - 1) in _FIRST
         for first, second in pairwise(dates)
+        if not _LAST.isdisjoint(line.words[first.last + 1 : second.at])
     )
 
 
@@ -440,19 +419,6 @@ def _in_another_passage(
     rival = max(found, key=lambda held: held[0], default=None)
     least = max(FITS, LIKELY * near[0][0])
     return None if rival is None or rival[0] < least else (_written(aligned.text, one), rival)
-
-
-def _said_elsewhere(
-    aligned: Alignment, same: Sequence[Held], other: Sequence[Held], without: frozenset[int]
-) -> Held | None:
-    """Return another value whose sentence has all of the statement, if no sentence with the statement's value does.
-
-    For "Returns are accepted within 14 days", the evidence may be "Returns are accepted within 30 days. Exchanges are
-    accepted within 14 days": the word that only the first sentence has shows that it is the one to compare.
-    """
-    best = {held[1]: held for held in sorted(other, key=lambda held: held[0])}
-    mine = [line for _, line, _ in same]
-    return next((rival for line, rival in reversed(best.items()) if aligned.outdone(line, mine, without)), None)
 
 
 def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:

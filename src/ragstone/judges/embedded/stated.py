@@ -145,9 +145,10 @@ _DEGREE: Final = re.compile(
 )
 """Matches the measure that a question asks for, of which passages only have the value: "how fast"."""
 _SUBJECTS: Final = frozenset(("it", "they", "he", "she"))
-_DO: Final = frozenset(("do", "does", "did"))
 _NO_SUBJECT: Final = listed("prepositions") | {"not", "yes", "no"}
 _OTHERS: Final = pronouns(ENGLISH) | listed_words("selves", ENGLISH) | {"you", "there", "this", "that"}
+_ENDING: Final = (listed("base past third") - listed("nominal")) | (listed("prepositions") - {"of"})
+"""Verbs and prepositions, before which the subject of a question ends."""
 _OBJECTS: Final = frozenset(("it", "them", "him", "her"))
 SPOKEN: Final = 12  # maximum words of an answer that is completed from its question
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
@@ -196,29 +197,20 @@ def _completed(question: str, answer: Sequence[str]) -> str:
     helps = next((i for i, low in enumerate(lows[:4]) if is_auxiliary(low)), None)
     if said[0] in _SUBJECTS:
         begin = len(lows) if helps is None or (helps and not _asks(lows[0])) else helps + 1
-        ends = (
-            i for i in range(begin, len(lows)) if _ends_subject(lows, i, begin) or stem_of(lows[i], ENGLISH) in stems
-        )
-        subject = range(begin, next(ends, len(lows)))
-        return (
-            " ".join((*(asked[i] for i in subject), *answer[1:]))
-            if subject and _OTHERS.isdisjoint(lows[begin : subject.stop])
-            else ""
-        )
+        repeated = (i for i in range(begin, len(lows)) if stem_of(lows[i], ENGLISH) in stems)
+        ends = sorted([*repeated, *(i for i in range(begin + 1, len(lows)) if lows[i] in _ENDING), len(lows)])
+        subject = lows[begin : ends[0]]
+        return " ".join((*asked[begin : ends[0]], *answer[1:])) if subject and _OTHERS.isdisjoint(subject) else ""
     repeats = said[-1] in _OBJECTS and not stems.isdisjoint(stem_of(low, ENGLISH) for low in lows[1:4])
     answer = answer[:-2] if repeats else answer  # "Dr. Hofer leads it"
     if lows[:1] not in (["who"], ["what"], ["which"]) or not 0 < len(answer) <= SHORT or said[0] in _NO_SUBJECT:
         return ""
     verb = helps if helps is not None else 1 if lows[0] != "which" else next(iter(finite(asked[:5])), len(lows))
-    whose = verb >= len(lows) or lows[verb] in _DO or not _OTHERS.isdisjoint(lows[verb + 1 : verb + 2])
+    whose = (
+        verb >= len(lows) or lows[verb] in {"do", "does", "did"} or not _OTHERS.isdisjoint(lows[verb + 1 : verb + 2])
+    )
     clause = not repeats and (imperative(answer) or finite(answer))
     return "" if whose or clause else " ".join((*answer[:-1], answer[-1].rstrip("."), *asked[verb:]))
-
-
-def _ends_subject(lows: Sequence[str], i: int, begin: int) -> bool:
-    """Return whether the subject of a question ends before a word: a verb, or a preposition other than "of"."""
-    acts = lows[i] in listed("base past third") - listed("nominal")
-    return i > begin and (acts or lows[i] in listed("prepositions") - {"of"})
 
 
 def _yes_or_no(answer: str, language: str) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ragstone.judges.embedded.library import Analysed, Library, Stretch
 from ragstone.judges.embedded.model import CONTENT
-from ragstone.judges.embedded.thesaurus import LANGUAGE, weak
+from ragstone.judges.embedded.thesaurus import LANGUAGE, stems_of
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, tokens_of
 
 CANDIDATES: Final = 12  # maximum sentences around which windows are tried
@@ -45,7 +45,7 @@ class Statement:
         for token in self.tokens:
             if token.stem not in seen:
                 seen[token.stem] = max(weight(token.stem), 4.0) if token.kind == NUMBER else weight(token.stem)
-        light = ignored | weak() if library.language == LANGUAGE else ignored
+        light = ignored | stems_of("weak") if library.language == LANGUAGE else ignored
         content = {stem: w for stem, w in seen.items() if w >= CONTENT and stem not in light}
         for token in self.tokens:
             if token.kind == NEGATION:

@@ -60,12 +60,8 @@ def _swapped(aligned: Alignment, line: Line) -> Clash | None:
     if len(said) != 1 or not 1 <= len(has) <= 2 or not _is_noun(aligned, i := said[0]):
         return None
     kept = aligned.total - aligned.weight[i] >= KEPT * aligned.total
-    plain = all(
-        line.tokens[k].kind not in {NUMBER, NEGATION}
-        and line.words[k] not in word_set("function") | word_set("opening")
-        and not _alike(own[i], theirs[k])
-        for k in has
-    )
+    plain = word_set("function").union(word_set("opening")).isdisjoint(line.words[k] for k in has)
+    plain = plain and not any(line.tokens[k].kind in {NUMBER, NEGATION} or _alike(own[i], theirs[k]) for k in has)
     return line.clash("replaced", aligned.quote(i, i), line.quote(has[0], has[-1])) if kept and plain else None
 
 
@@ -139,7 +135,8 @@ def _name(aligned: Alignment, line: Line) -> Clash | None:
         held = sum(aligned.weight[j] * (aligned.found(j, line)[1] - NEARLY) for j in rest)
         if key is None or held < 0:
             continue
-        if any(_belongs_to(one, a) == key and own & _stems(one, a, b) for one, a, b in _runs(aligned)):
+        runs = ((one, a, b) for one in aligned.lines for a, b in one.names)
+        if any(_belongs_to(one, a) == key and own & _stems(one, a, b) for one, a, b in runs):
             continue
         for a, b in line.names:
             theirs = _stems(line, a, b)
@@ -169,10 +166,6 @@ def _agent(aligned: Alignment) -> Clash | None:
     return None
 
 
-def _runs(aligned: Alignment) -> list[tuple[Line, int, int]]:
-    return [(line, a, b) for line in aligned.lines for a, b in line.names]
-
-
 def _stems(side: ParsedStatement, first: int, last: int) -> set[str]:
     return {side.tokens[k].stem for k in range(first, last + 1)}
 
@@ -196,7 +189,10 @@ def _belongs_to(side: ParsedStatement, name: int) -> tuple[str, ...] | None:
 
 def _ending(aligned: Alignment, line: Line) -> Clash | None:
     """Find "issued as store credit" (in no passage) where the evidence says "issued to the original payment method"."""
-    heard = [i for i in aligned.content if aligned.found(i, line)[1] >= CLEAR or _heard(aligned, i)]
+    long = (i for i in aligned.content if len(aligned.stems[i]) >= ALIKE)
+    begun = {i for i in long if any(one.has_start(aligned.stems[i][:ALIKE]) for one in aligned.lines)}
+    known = begun.union(i for i in aligned.content if aligned.is_known(aligned.stems[i]))
+    heard = [i for i in aligned.content if aligned.found(i, line)[1] >= CLEAR or i in known]
     if not heard:
         return None
     last = heard[-1]
@@ -216,12 +212,6 @@ def _ending(aligned: Alignment, line: Line) -> Clash | None:
     if not other or any(line.tokens[p].stem in aligned.weights for p in other):
         return None
     return line.clash("complement", aligned.quote(last, tail[-1]), line.quote(place, other[-1]))
-
-
-def _heard(aligned: Alignment, i: int) -> bool:
-    stem = aligned.stems[i]
-    alike = (line.has_start(stem[:ALIKE]) for line in aligned.lines)
-    return aligned.is_known(stem) or (len(stem) >= ALIKE and any(alike))
 
 
 def _rank(aligned: Alignment, line: Line) -> Clash | None:

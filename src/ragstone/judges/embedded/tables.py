@@ -106,7 +106,9 @@ def _plain(text: str, lines: Sequence[Span]) -> Iterator[TextTable]:
             heads = tuple(_cells(text, rows[0].start, rows[0].end, kind)[:COLUMNS])
             if all(_NUMERIC.fullmatch(text, one.start, one.end) for one in heads):
                 heads = ()
-            caption = _caption(lines, at)
+            # at most one blank line away
+            above = [line for line in lines[max(0, at - 2) : at] if line.start < line.end]
+            caption = above[-1] if above and above[-1].end - above[-1].start <= CAPTION else None
             yield TextTable(kind, rows[0].start, rows[-1].end, caption, heads, tuple(rows[bool(heads) :]))
         at = max(stop, at + 1)
 
@@ -165,12 +167,6 @@ def _trimmed(text: str, start: int, end: int, *, quotes: bool = False) -> Span:
     if quotes and end - start > 1 and text[start] == text[end - 1] == '"':
         return Span(start + 1, end - 1)
     return Span(start, end)
-
-
-def _caption(lines: Sequence[Span], at: int) -> Span | None:
-    """Return the line before a table, at most one blank line away, unless it is too long."""
-    before = [line for line in lines[max(0, at - 2) : at] if line.start < line.end]
-    return before[-1] if before and before[-1].end - before[-1].start <= CAPTION else None
 
 
 # ---- HTML

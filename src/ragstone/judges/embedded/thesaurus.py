@@ -37,10 +37,10 @@ def word_set(name: str) -> frozenset[str]:
     return frozenset(slot_lists()[name].split())
 
 
-@lru_cache(maxsize=1)
-def weak() -> frozenset[str]:
-    """Return the stems of English words that say little about the topic of a text, such as "however"."""
-    return frozenset(stem_of(word, LANGUAGE) for word in word_set("weak"))
+@lru_cache(maxsize=8)
+def stems_of(name: str) -> frozenset[str]:
+    """Return the stems of the English words of one of those lists."""
+    return frozenset(stem_of(word, LANGUAGE) for word in word_set(name))
 
 
 @lru_cache(maxsize=1)
@@ -68,12 +68,7 @@ def listed(stem: str) -> bool:
 
 def common(stem: str) -> bool:
     """Return whether an English word is common in names, such as "Stadium", so it does not identify one."""
-    return listed(stem) or stem in _kinds()
-
-
-@lru_cache(maxsize=1)
-def _kinds() -> frozenset[str]:
-    return frozenset(stem_of(word, LANGUAGE) for word in word_set("kinds"))
+    return listed(stem) or stem in stems_of("kinds")
 
 
 def verbal(stem: str) -> bool:
