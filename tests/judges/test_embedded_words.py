@@ -311,7 +311,9 @@ def test_of_windows_with_the_same_words_the_one_that_puts_them_so_is_taken(
 @pytest.mark.parametrize(
     ("question", "answer", "expected"),
     [
-        ("What is the capital of France?", "Paris.", "capital France: Paris."),
+        ("What is the capital of France?", "Paris.", "Paris is the capital of France"),
+        ("Which bus goes to the zoo?", "Bus 4.", "Bus 4 goes to the zoo"),
+        ("When does the shop close?", "It closes at six.", "the shop closes at six."),
         ("How long is the return period?", "Yes, 30 days.", "return period: 30 days."),
         ("Is parking free on Sundays?", "Yes.", "parking free Sundays"),
         ("Is the hut open in winter?", "No, it isn't.", "not hut open winter"),
@@ -320,7 +322,7 @@ def test_of_windows_with_the_same_words_the_one_that_puts_them_so_is_taken(
         ("¿Cuál es la capital de Francia?", "París.", "capital Francia: París."),
         ("法国的首都是哪里?", "巴黎。", "法国的首都是: 巴黎。"),
         ("What is the capital of France?", "Paris is the capital of France.", None),
-        ("Who built the bridge?", "Telford built it.", None),
+        ("Who built the bridge?", "Telford built it.", "Telford built the bridge"),
         ("Is parking free?", "Yes, parking is free on Sundays.", None),
         ("Who built the bridge?", "Yes.", None),
         ("", "Paris.", None),
