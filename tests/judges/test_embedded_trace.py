@@ -69,7 +69,7 @@ def test_it_marks_what_answers_what_was_used_and_what_supports() -> None:
 def test_a_sentence_has_the_verdict_that_it_has_in_the_task_support() -> None:
     response = (*RESPONSE, "Parking is not free.", "The context does not mention a warranty.")
     passages = tuple(Passage(f"p{d}", " ".join(texts), rank=d + 1) for d, texts in enumerate(PASSAGES))
-    rated = embedded(Rate("support", units(response, "resp_s"), YES_NO, passages=passages)).verdicts
+    rated = embedded(Rate("support", units(response, "resp_s"), YES_NO, passages=passages, question=QUESTION)).verdicts
     traces = traced(question(PASSAGES, response)).verdicts
     assert [(one.label, one.probability) for one in traces] == [(one.label, one.probability) for one in rated]
     assert [one.reason.replace("doc_0_s0", "passage 1").replace("doc_1_s1", "passage 2") for one in traces] == [

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-25", "62937d023c6d")
+RULES = ("embedded-25", "970ad1391abf")
 """A version, and the digest of the code that it stands for."""
 
 

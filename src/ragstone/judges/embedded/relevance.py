@@ -281,7 +281,7 @@ class PassageWords:
 def _completed(answer: PassageWords, question: str) -> PassageWords:
     """Return a short answer of the requested kind completed from the question; any other answer unchanged."""
     said, language, wanted = answer.text.text, answer.text.language, answer.question.wanted
-    text = restated(question, said, language)
+    text = restated(question, said, language, whole=False)
     if text == said or answer.declines:
         return answer
     answer.short = wanted is None

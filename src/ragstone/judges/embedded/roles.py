@@ -307,8 +307,9 @@ def _others(
         sure = not {"he", "she"}.intersection(line.words).isdisjoint(before.words)
         if not sure and any(token.stem in own.stems for token in before.tokens):
             return []
-        found += [one.subject for one in units(before) if one.subject is not None]
-        if units(before)[0].subject is not None:
+        every = units(before) if before.tokens else []
+        found += [one.subject for one in every if one.subject is not None]
+        if every and every[0].subject is not None:
             break
     return found
 

@@ -154,11 +154,11 @@ SPOKEN: Final = 12  # maximum words of an answer that is completed from its ques
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
 
 
-def restated(question: str, answer: str, language: str) -> str:
+def restated(question: str, answer: str, language: str, *, whole: bool = True) -> str:
     """Return the text to look up: the answer, completed from the question if too short.
 
     "Paris." to "What is the capital of France?" becomes "capital France: Paris." "Yes" becomes the content words of a
-    yes-no question, and "No" their negation.
+    yes-no question, and "No" their negation. ``whole``: whether an English answer may become a sentence.
     """
     bare = answer.strip()
     if len(bare) > BRIEF or not question:
@@ -169,9 +169,9 @@ def restated(question: str, answer: str, language: str) -> str:
     words = rest.split()
     stands_for = bool(words) and words[0].lower() in _STAND_FOR  # "It is five years."
     acts = language == ENGLISH and bool(imperative(words) or finite(words))
-    brief = language == ENGLISH and 0 < len(words) <= SPOKEN and MARK.match(bare) is None
-    if brief and (whole := _completed(question, words)):
-        return whole
+    brief = whole and language == ENGLISH and 0 < len(words) <= SPOKEN and MARK.match(bare) is None
+    if brief and (sentence := _completed(question, words)):
+        return sentence
     counted = len(content) - (0 if acts else sum(word.lower() in {"a", "an"} for word in words))  # "an hour and a half"
     if counted >= SHORT or (content and acts and not stands_for):
         return answer
