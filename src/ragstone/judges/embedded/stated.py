@@ -200,7 +200,8 @@ def _completed(question: str, answer: Sequence[str]) -> str:
         repeated = (i for i in range(begin, len(lows)) if stem_of(lows[i], ENGLISH) in stems)
         ends = sorted([*repeated, *(i for i in range(begin + 1, len(lows)) if lows[i] in _ENDING), len(lows)])
         subject = lows[begin : ends[0]]
-        return " ".join((*asked[begin : ends[0]], *answer[1:])) if subject and _OTHERS.isdisjoint(subject) else ""
+        named = not listed("determiners").issuperset(subject) and _OTHERS.isdisjoint(subject)
+        return " ".join((*asked[begin : ends[0]], *answer[1:])) if named else ""
     repeats = said[-1] in _OBJECTS and not stems.isdisjoint(stem_of(low, ENGLISH) for low in lows[1:4])
     answer = answer[:-2] if repeats else answer  # "Dr. Hofer leads it"
     if lows[:1] not in (["who"], ["what"], ["which"]) or not 0 < len(answer) <= SHORT or said[0] in _NO_SUBJECT:

@@ -107,7 +107,7 @@ class Statements:
         if not finding.words:
             return wordless(text)
         said = stated(text, library.language)
-        if restated(self._question, said, library.language) != said:  # "Paris."
+        if restated(self._question, said, library.language, whole=False) != said:  # "Paris."
             said = f"{self._question.strip()} {said}"
         near = [library.window(place) for place in finding.windows]
         read = self._read(near, said)
