@@ -36,6 +36,7 @@ RANK: Final = "rank"  # the dimension of ordinals
 PRICE: Final = "price"  # ... of "free"
 _NAMED_HOURS: Final = {"noon": 720.0, "midday": 720.0, "midnight": 0.0}
 _CURRENCIES: Final = frozenset("$€£¥")
+_ONLY: Final = frozenset(("only", "just", "exactly"))
 _EACH: Final = frozenset(("per", "each", "every"))
 _OFTEN: Final = frozenset(("twice", "thrice"))
 _QUARTERS: Final = frozenset(("quarter", "quarters"))
@@ -354,13 +355,7 @@ def _bound(text: str, token: Token, end: int) -> tuple[int, bool]:
 def _spelled(tokens: Sequence[Token], low: list[str], i: int) -> Quantity | None:
     k = i + (2 if low[i] == "half" and low[i + 1 : i + 2] in (["a"], ["an"]) else 1)
     dimension, factor = _units().get(low[k], ("", 0.0)) if k < len(low) else ("", 0.0)
-    if (
-        low[i] == "one"
-        and i
-        and low[i - 1] in {"only", "just", "exactly"}
-        and k < len(low)
-        and low[k] not in word_set("function")
-    ):
+    if low[i] == "one" and i and low[i - 1] in _ONLY and k < len(low) and low[k] not in word_set("function"):
         return Quantity(i, i, "", 1.0, 1.0, low[k], tokens[i].start, tokens[i].end, 0, False)
     if dimension != "time":
         return None

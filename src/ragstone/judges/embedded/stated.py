@@ -147,8 +147,7 @@ _DEGREE: Final = re.compile(
 _SUBJECTS: Final = frozenset(("it", "they", "he", "she"))
 _NO_SUBJECT: Final = listed("prepositions") | {"not", "yes", "no"}
 _OTHERS: Final = pronouns(ENGLISH) | listed_words("selves", ENGLISH) | {"you", "there", "this", "that"}
-_ENDING: Final = (listed("base past third") - listed("nominal")) | (listed("prepositions") - {"of"})
-"""Verbs and prepositions, before which the subject of a question ends."""
+_ENDS_SUBJECT: Final = (listed("base past third") - listed("nominal")) | (listed("prepositions") - {"of"})
 _OBJECTS: Final = frozenset(("it", "them", "him", "her"))
 SPOKEN: Final = 12  # maximum words of an answer that is completed from its question
 _STAND_FOR: Final = frozenset(("it", "they", "its", "their", "it's", "they're"))
@@ -198,7 +197,7 @@ def _completed(question: str, answer: Sequence[str]) -> str:
     if said[0] in _SUBJECTS:
         begin = len(lows) if helps is None or (helps and not _asks(lows[0])) else helps + 1
         repeated = (i for i in range(begin, len(lows)) if stem_of(lows[i], ENGLISH) in stems)
-        ends = sorted([*repeated, *(i for i in range(begin + 1, len(lows)) if lows[i] in _ENDING), len(lows)])
+        ends = sorted([*repeated, *(i for i in range(begin + 1, len(lows)) if lows[i] in _ENDS_SUBJECT), len(lows)])
         subject = lows[begin : ends[0]]
         named = not listed("determiners").issuperset(subject) and _OTHERS.isdisjoint(subject)
         return " ".join((*asked[begin : ends[0]], *answer[1:])) if named else ""
