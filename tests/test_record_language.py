@@ -88,7 +88,7 @@ def test_bands_are_in_the_language_of_the_record(tmp_path: Path) -> None:
     for number, result in enumerate(run.results(), 1):
         stream = io.StringIO()
         screen(stream).print(case(result, number, run.id, Look(100)))
-        page = case_of(result, {})["scores"][0]["detail"]["band"]
+        (page,) = case_of(result, {})["scores"][0]["facts"]
         assert page in " ".join(stream.getvalue().split())
         shown[result["id"]] = " ".join(stream.getvalue().split())
     assert "poor: significant information is not in the contexts" in shown["en"]

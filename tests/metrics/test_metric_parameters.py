@@ -40,7 +40,7 @@ def test_suites_blocks_and_other_names() -> None:
     assert blocks()["relevance"] == "claim_relevance"
     assert find("relevance") is find("claim_relevance")
     assert all(blocks()[name] == name for name in catalogue())
-    assert elsewhere_said(find("grounding")) == "faithfulness (RAGAS, DeepEval, LlamaIndex), hallucination (Phoenix)"
+    assert elsewhere_said(find("grounding")) == "faithfulness (ragas, deepeval, LlamaIndex), hallucination (Phoenix)"
     assert elsewhere_said(find("nugget_relevance")) == ""
 
 

@@ -132,9 +132,9 @@ class Run:
 
     def _completed(self, summary: SummaryDict) -> SummaryDict:
         """Add to a summary, in place, what those of earlier versions lack."""
-        bill = summary["bill"]
-        bill.setdefault("answered", bill["sent"] + sum(bill["here"].values()))
-        bill.setdefault("waited_seconds", None)
+        if bill := summary.get("bill"):  # written when the run ends
+            bill.setdefault("answered", bill["sent"] + sum(bill["here"].values()))
+            bill.setdefault("waited_seconds", None)
         for name, metric in summary["metrics"].items():
             if "below_one" not in metric:
                 metric["below_one"] = self._store.bins(self.id, 1, name)[name][0]
