@@ -306,7 +306,7 @@ def test_the_key_may_have_a_header_of_its_own(key: str) -> None:
         ),
         (
             f"{SECRET}\r\nX-Other: 1",
-            f"the key in the environment variable {VARIABLE} contains a line break or control character",
+            f"the key in {VARIABLE} contains a line break or control character",
             f"set {VARIABLE} to one key",
         ),
     ],

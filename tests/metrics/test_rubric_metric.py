@@ -332,9 +332,9 @@ def test_criteria_of_the_configuration_and_of_files_are_joined(
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"criterion": " "}, "rubric.x.criterion: expected a text of 1 to"),
-        ({}, "rubric.x.criterion: expected a text of 1 to"),
-        ({"criterion": "C", "fields": ["answer"]}, "rubric.x.fields: ['answer']; expected a list of question"),
+        ({"criterion": " "}, "rubric.x.criterion: expected a string of 1 to"),
+        ({}, "rubric.x.criterion: expected a string of 1 to"),
+        ({"criterion": "C", "fields": ["answer"]}, "rubric.x.fields: ['answer']; expected a list of fields, from question"),
         ({"criterion": "C", "fields": []}, "rubric.x.fields: []; expected a list"),
         ({"criterion": "C", "fields": "response"}, "rubric.x.fields: 'response'; expected a list"),
         ({"criterion": "C", "scale": []}, "rubric.x.scale: expected 2 to 10 labels"),
@@ -345,7 +345,7 @@ def test_criteria_of_the_configuration_and_of_files_are_joined(
         ({"criterion": "C", "scale": {"a": 1, "b": "x"}}, "expected a number from 0 to 1"),
         ({"criterion": "C", "scale": "0-9"}, "rubric.x.scale: no scale '0-9'; expected yes_no or 1-5"),
         ({"criterion": "C", "scale": ['"', "b"]}, "rubric.x.scale: invalid label '\"'"),
-        ({"criterion": "C", "steps": "think"}, 'rubric.x.steps: expected up to 10 texts, or "write"'),
+        ({"criterion": "C", "steps": "think"}, 'rubric.x.steps: expected up to 10 strings, or "write"'),
         (
             {"criterion": "C", "label": 1},
             "rubric.x: no setting 'label'; its settings are criterion, fields, scale, steps",

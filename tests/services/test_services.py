@@ -30,7 +30,7 @@ from reading import records
 FAKES = {"phoenix": FakePhoenix, "mlflow": FakeMLflow, "langfuse": FakeLangfuse}
 REAL = {"real Phoenix": RealPhoenix, "real MLflow": RealMLflow}
 COUNT = 7
-EXPLAINED = '1 of 2 claims not found: "It was invented on Mars." (not found: Mars (support 0.11; nearest: passage 1))'
+EXPLAINED = '1 of 2 claims not found: "It was invented on Mars." (not found: Mars (support 0.14; nearest: passage 1))'
 
 
 @pytest.fixture(autouse=True)

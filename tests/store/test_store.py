@@ -296,7 +296,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot open the store"):
         Store(tmp_path)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match=r"cannot create the store .* choose another with --store"):
+    with pytest.raises(StoreError, match=r"cannot create the store .* choose another place with --store"):
         Store(tmp_path / "file" / "s.db")
 
 

@@ -219,8 +219,7 @@ class HttpBackend(ABC):
                 )
             if not key.isprintable():  # it would break the header's line
                 raise self.trouble(
-                    f"the key in the environment variable {self.key_variable} contains a line break or control "
-                    "character",
+                    f"the key in {self.key_variable} contains a line break or control character",
                     fatal=True,
                     hint=f"set {self.key_variable} to one key, on one line",
                 )

@@ -246,7 +246,7 @@ def differing(
 
 def _marked(words: str) -> str:
     """Return quoted words in quotation marks if they are too many to stand out in a reason."""
-    return f'"{words}"' if words.count(" ") > 2 else words
+    return f'"{words}"' if words.count(" ") > 2 and '"' not in words else words
 
 
 def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:
