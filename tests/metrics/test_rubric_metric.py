@@ -334,7 +334,10 @@ def test_criteria_of_the_configuration_and_of_files_are_joined(
     [
         ({"criterion": " "}, "rubric.x.criterion: expected a string of 1 to"),
         ({}, "rubric.x.criterion: expected a string of 1 to"),
-        ({"criterion": "C", "fields": ["answer"]}, "rubric.x.fields: ['answer']; expected a list of fields, from question"),
+        (
+            {"criterion": "C", "fields": ["answer"]},
+            "rubric.x.fields: ['answer']; expected a list of fields, from",
+        ),
         ({"criterion": "C", "fields": []}, "rubric.x.fields: []; expected a list"),
         ({"criterion": "C", "fields": "response"}, "rubric.x.fields: 'response'; expected a list"),
         ({"criterion": "C", "scale": []}, "rubric.x.scale: expected 2 to 10 labels"),

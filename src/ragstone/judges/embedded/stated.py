@@ -45,8 +45,9 @@ _THAT: Final = r"\s(?:that|that's|dass|da\u00df|que|che|\u0447\u0442\u043e|dat|\
 _JOINT: Final = re.compile(rf"[,:\uff0c\uff1a\u3001]\s*(?=\S)|{_THAT}(?=\S)|!\s+(?=\S)", re.IGNORECASE)
 _ADVICE: Final = re.compile(
     r"(?:(?:please|also|additionally|finally|lastly|however),?\s)?"
-    r"(?:it(?:['\u2019]s|\s(?:is|should\sbe))\s(?:also\s)?(?:(?:important|essential|crucial|helpful|useful|interesting|worth)\s)?"
-    r"(?:to\s)?)?(?:remember|not(?:e|ed|ing)|mentioning|make sure|be sure|don['\u2019]t forget|keep in mind)\s(?:to|that),?\s",
+    r"(?:it(?:['\u2019]s|\s(?:is|should\sbe))\s(?:also\s)?"
+    r"(?:(?:important|essential|crucial|helpful|useful|interesting|worth)\s)?(?:to\s)?)?"
+    r"(?:remember|not(?:e|ed|ing)|mentioning|make sure|be sure|don['\u2019]t forget|keep in mind)\s(?:to|that),?\s",
     re.IGNORECASE,
 )
 _BREAKS: Final = " \t\n,.;:!\uff0c\u3002\u3001-\u2013"

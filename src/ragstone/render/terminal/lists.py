@@ -383,7 +383,7 @@ def cache_page(told: Mapping[str, Any]) -> Page:
     """Return the whole screen of ``cache info``."""
     if not told["calls"]:
         return page(Text(f"{flat(told['store'])}: no calls are stored; {plural(told['runs'], 'run')}"))
-    unused = f"{number(told['unused'])}, {size(told['unused_bytes'])}: no run uses them" if told["unused"] else "none"
+    unused = f"{plural(told['unused'], 'call')} ({size(told['unused_bytes'])})" if told["unused"] else "none"
     rows: list[tuple[str, RenderableType]] = [
         ("Store", f"{told['store']}, {size(told['bytes'])}"),
         ("Runs", number(told["runs"])),
@@ -400,13 +400,12 @@ def cache_page(told: Mapping[str, Any]) -> Page:
 def pruning_page(told: Mapping[str, Any]) -> Page:
     """Return the calls and runs that were deleted, or would be in a dry run."""
     what = went(told)
-    what = what[:1].upper() + what[1:]
     if not told["groups"] and not told["runs"]:
         said = "Nothing to delete."
     elif not told["done"]:
-        said = f"{what} would be deleted."
+        said = f"{what[:1].upper()}{what[1:]} would be deleted."
     else:
-        said = f"{what} deleted: {size(told['bytes'])} before, {size(told['bytes_after'])} now."
+        said = f"Deleted {what}: {size(told['bytes'])} before, {size(told['bytes_after'])} now."
     note = Prose(flat(told["note"]), "quiet") if told.get("note") else None
     return page(Text(said), note, _groups(told["groups"]) if told["groups"] else None)
 
