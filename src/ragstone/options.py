@@ -331,7 +331,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note="Max dollars per run. The run stops before it costs more; run the same command again to resume it.",
     )
     max_calls: int | None = option(
-        "--max-calls", metavar="N", help="Stop before more calls than this are answered; exits 4.",
+        "--max-calls", metavar="N", help="Stop before the answered API calls exceed this; exits 4.",
         setting="run.max_calls", example=10000, least=0,
         note="Max answered calls per run.",
     )
@@ -409,8 +409,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     only_failed: bool | int | str = option(
         "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
-        help="Reuse a run's results and evaluate only what failed in it [default: the input's last run]. To name "
-        "a run, use =, e.g. --only-failed=nightly.",
+        help="Reuse a run's results and evaluate only what its judge failed to score [default: the input's last run]. "
+        "To choose a run, use =, e.g. --only-failed=3.",
         parse=lambda text: text or True,
     )
     refresh: bool = option("--refresh", help="Ask again and replace stored replies.", unless=False)
@@ -418,7 +418,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         "--no-cache", help="Bypass the cache; results are still saved.", commands=READING, unless=False
     )
     offline: bool = option(
-        "--offline", help="Send nothing; use stored replies only. Exits 3 if a reply is missing.",
+        "--offline", help="Send no API calls; use stored replies. Exits 3 if a reply is missing.",
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(

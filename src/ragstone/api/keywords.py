@@ -17,9 +17,9 @@ R = TypeVar("R")
 PYTHON: Final[Mapping[str, str]] = {
     "parameters": 'Metric parameters for this run: {"METRIC": {"NAME": value}}.',
     "fields": 'Paths by field, e.g. {"question": "user.query"}.',
-    "only_failed": "Reuse a run's results and evaluate only what failed in it: True for the input's last run, or the "
-    "number or name of a run.",
-    "offline": "Send nothing; use stored replies only. A missing reply gives the status judge_failed.",
+    "only_failed": "Reuse a run's results and evaluate only what its judge failed to score: True for the input's last "
+    "run, or the number or name of a run.",
+    "offline": "Send no API calls; use stored replies. A missing reply gives the status judge_failed.",
 }
 """Help texts of options whose values or effects differ from those on the command line."""
 CALLBACKS: Final[Mapping[str, str]] = {

@@ -39,7 +39,7 @@ NOT_OF_A_RUN = (
     judge="Judge, panel or cascade to compare; STEP=NAME sets the judge of another step. Repeatable.",
     prompts="Another prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
     max_cost="Stop before the total cost exceeds this; exits 4.",
-    max_calls="Stop before more calls than this are answered in total; exits 4.",
+    max_calls="Stop before the answered API calls exceed this in total; exits 4.",
     max_tokens="Stop before using more tokens than this in total (in + out); exits 4.",
 )
 def tune(
