@@ -96,7 +96,7 @@ def claims(city: str, land: str) -> dict[str, str]:
     """Claims about a city: people accept one that the judge refuses, with half of its words in the passage."""
     return {
         f"{city} is a large city of {land}.": "yes",
-        "There are old parks, and the bridges attract visitors.": "yes",
+        "It has old parks, and the bridges attract tourists and visitors.": "yes",
         f"The river of {city} runs dry every summer.": "no",
         f"{city} has a famous harbour and a market.": "yes",
     }
