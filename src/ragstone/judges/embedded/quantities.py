@@ -254,6 +254,8 @@ def _quantity(tokens: Sequence[Token], low: list[str], text: str, i: int) -> Qua
         value = float(hours) * 60 + float(minutes.replace(":", ".") or 0) if clock else float(token.stem[1:])
     except ValueError:
         return None
+    if not math.isfinite(value):
+        return None
     if i and low[i - 1] == "minus":
         value = -abs(value)
     if i + 2 < len(tokens) and low[i + 1] in _LINKS and value < SCALE:

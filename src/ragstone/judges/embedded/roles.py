@@ -218,7 +218,7 @@ def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | No
             if other is not None and clash is None:
                 i = next((k for k in known if k > own.run[1]), known[-1])
                 says = aligned.quote(min(own.run[0], i), max(own.run[1], i))
-                clash = line.clash("role", says, f'this about "{other.side.quote(*other.run)}"')
+                clash = line.clash("subject", says, other.side.quote(*other.run))
     return clash
 
 

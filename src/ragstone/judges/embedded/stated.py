@@ -175,7 +175,7 @@ def restated(question: str, answer: str, language: str, *, whole: bool = True) -
     if brief and (sentence := _completed(question, words)):
         return sentence
     counted = len(content) - (0 if acts else sum(word.lower() in {"a", "an"} for word in words))  # "an hour and a half"
-    if counted >= SHORT or (content and acts and not stands_for):
+    if counted >= SHORT or (content and acts and not (stands_for and _asks(question))):
         return answer
     numbered = said == "no" and any(token.kind == NUMBER for token in content)  # "No, in 1991."
     kept = _asked_about(question, language, numbers=not (numbered or stands_for))
@@ -200,10 +200,12 @@ def _completed(question: str, answer: Sequence[str]) -> str:
     if said[0] in _SUBJECTS:
         begin = len(lows) if helps is None or (helps and not _asks(lows[0])) else helps + 1
         repeated = (i for i in range(begin, len(lows)) if stem_of(lows[i], ENGLISH) in stems)
-        ends = sorted([*repeated, *(i for i in range(begin + 1, len(lows)) if lows[i] in _ENDS_SUBJECT), len(lows)])
-        subject = lows[begin : ends[0]]
-        named = not listed("determiners").issuperset(subject) and _OTHERS.isdisjoint(subject)
-        return " ".join((*asked[begin : ends[0]], *answer[1:])) if named else ""
+        ending = listed("base past third") if helps == 0 else _ENDS_SUBJECT
+        ends = [*repeated, *(i for i in range(begin + 1, len(lows)) if lows[i] in ending)]
+        # "Is the lens waterproof?": no list knows where the subject ends
+        subject = lows[begin : min(ends, default=begin if helps == 0 else len(lows))]
+        named = subject and not listed("determiners").issuperset(subject) and _OTHERS.isdisjoint(subject)
+        return " ".join((*asked[begin : begin + len(subject)], *answer[1:])) if named else ""
     repeats = said[-1] in _OBJECTS and not stems.isdisjoint(stem_of(low, ENGLISH) for low in lows[1:4])
     answer = answer[:-2] if repeats else answer  # "Dr. Hofer leads it"
     if lows[:1] not in (["who"], ["what"], ["which"]) or not 0 < len(answer) <= SHORT or said[0] in _NO_SUBJECT:

@@ -235,7 +235,8 @@ def differing(
         reason = f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
         return SupportOutcome(chance, windows, reason, quotes=quotes)
     at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
-    where, says = f"{name(at)} says {_marked(clash.has)} (support {chance:.2f})", _marked(clash.says)
+    has = f'this about "{clash.has}"' if clash.kind == "subject" else _marked(clash.has)
+    where, says = f"{name(at)} says {has} (support {chance:.2f})", _marked(clash.says)
     reason = f"contradicted: says {says}; {where}" if clash.same else f"not found: {says}; nearest: {where}"
     first, apart = (
         [at, *(one for one in some if one[0] != at[0] or one[2] <= at[1] or one[1] >= at[2])]
@@ -246,7 +247,7 @@ def differing(
 
 def _marked(words: str) -> str:
     """Return quoted words in quotation marks if they are too many to stand out in a reason."""
-    return f'"{words}"' if words.count(" ") > 2 and '"' not in words else words
+    return f'"{words}"' if words.count(" ") > 2 else words
 
 
 def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome | None:
