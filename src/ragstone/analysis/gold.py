@@ -23,7 +23,7 @@ from ragstone.analysis.saved import AnyRun
 from ragstone.errors import InputError, RagstoneError
 from ragstone.labels import NO_TASK, LabelRow, of_reference, row_from_json, text_hash, topic_unit
 from ragstone.metrics import of_score
-from ragstone.records import Fields, label_imports, open_records, values
+from ragstone.records import Fields, SetAside, label_imports, open_records, values
 from ragstone.records.paths import find
 from ragstone.result_types import ResultDict
 from ragstone.segment import folded
@@ -121,11 +121,16 @@ def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold
     if label_imports.form_of(first):
         return Gold(list(_label_rows(path, run)))
     with open_records(path) as records:
-        golds = [gold for record in records if isinstance(record, Record) for gold in _of_record(record, path.stem)]
+        golds = [gold for record in records for gold in _of_record(_read(record), path.stem)]
     if not golds:
         keys = ", ".join(map(str, list(first)[:NAMED]))
         raise InputError(f"{path}: contains no labels; its first record has {keys}; expected {FORMS}")
     return Gold(list(_joined(golds, run)))
+
+
+def _read(record: Record | SetAside) -> Record:
+    assert isinstance(record, Record), "a source that stops sets nothing aside"
+    return record
 
 
 def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
@@ -188,7 +193,7 @@ def _of_field(name: str, run: AnyRun) -> list[_Gold]:
         golds += [_Gold(*about, **said) for said in _said(value, path, f"{run.name}: {result['id']}")]
     if not golds and path in ("nuggets", OF_BLOCK, OF_TOPIC):
         with open_records(_inputs(run), fields=Fields(run.spec.get("fields", {}))) as records:
-            golds = [gold for record in records if isinstance(record, Record) for gold in _of_record(record, path)]
+            golds = [gold for record in records for gold in _of_record(_read(record), path)]
     return golds
 
 
