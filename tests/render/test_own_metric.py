@@ -46,7 +46,7 @@ def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
     """It leads the run by its rank; the record has its words, its units and its band."""
     whole = flat(outcome(run, Look(100)))
     assert "of a response's figures are stated in its contexts (4 figures in 2 responses)." in whole
-    assert "1 of 2 responses has at least one figure not stated." in whole
+    assert "1 of 2 responses has at least one figure that is not stated." in whole
     assert f"Lowest {NAME}" in whole
     assert "2 of 3 figures not stated" in whole
     record = flat(case(run["bad"], 2, run.id, Look(100)))
