@@ -55,8 +55,10 @@ MEANINGS: Final[Mapping[str, str]] = {
     "is sent.",
     "judges.NAME.concurrency": "Maximum number of concurrent calls. For `llamacpp`, `lmstudio` and `ollama`, the "
     "default is 4.",
-    "judges.NAME.rpm": "Maximum requests per minute. Judges with the same address and key share it. 0 means no limit.",
-    "judges.NAME.tpm": "Maximum tokens per minute (in + out), shared in the same way. 0 means no limit.",
+    "judges.NAME.rpm": "Maximum requests per minute. Judges with the same address and key share the limit. 0 means no "
+    "limit.",
+    "judges.NAME.tpm": "Maximum tokens per minute (in + out). Judges with the same address and key share the limit. 0 "
+    "means no limit.",
     "judges.NAME.tier": "Service tier: flex costs about half as much and is slower. `--tier` overrides it.",
     "judges.NAME.tier_fallback": "Whether to use the standard tier if flex has no capacity.",
     "judges.NAME.batch_tokens": "Maximum tokens in unfinished batches. 0 means no limit.",
@@ -76,14 +78,14 @@ MEANINGS: Final[Mapping[str, str]] = {
     "panel.weights": "Maps the name of a judge to its weight in `mean` and `majority`. The default weight is 1.",
     **{f"prompts.{name}": said for name, said in _PROMPTS.items()},
     "check.min": "Maps a metric to its minimum mean, from 0 to 1.",
-    "check.max": "Maps a score to its maximum mean, from 0 to 1. For scores where lower is better.",
+    "check.max": "Maps a score for which lower is better to its maximum mean, from 0 to 1.",
     "check.min_coverage": "Maps a metric to the minimum share of records with a value.",
     "check.max_drop": "Maps a metric to the maximum drop in the mean from the baseline, from 0 to 1.",
     "check.max_record_drop": "Maps a metric to the maximum drop of a single record from the baseline, from 0 to 1.",
     "check.baseline": "The baseline run: a number, a name or a folder.",
-    "check.undecided": "What to do if the drop exceeds the limit but its interval includes the limit: `pass` or "
-    "`fail`.",
-    "check.corrected": "Whether to apply `min` to the lower bound of the mean that is corrected with human labels.",
+    "check.undecided": "What to do if a drop exceeds its limit but the interval of the drop includes the limit: `pass` "
+    "or `fail`.",
+    "check.corrected": "Whether to apply `min` to the lower bound of the mean corrected with human labels.",
     "engine.deadline": "Maximum seconds for all tries of a call. Default: 300, or the timeout of the judge if it is "
     "longer.",
     "engine.tries": "Maximum number of tries per call.",
@@ -100,14 +102,14 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 BILL: Final[Mapping[str, str]] = {
     "sent": "requests sent",
-    "answered, here": "the calls that were answered; `here` counts those that needed no request, by judge",
-    "replayed, shared": "the calls answered from the store, and the calls that used the reply of another call in "
-    "this run",
+    "answered, here": "the number of calls that were answered; `here` counts those that needed no request, by judge",
+    "replayed, shared": "the number of calls answered from the store, and of calls that used the reply of another call "
+    "in this run",
     "retried, failed": "the number of repeated tries, and of calls that got no reply",
-    "unseen": "in an offline run, the calls that are not in the store",
+    "unseen": "in an offline run, the number of calls that are not in the store",
     "paid": "calls, tokens and dollars of the replies; for `unmetered_calls`, the endpoint sent no token counts",
     "by_step": "`paid` for each judge and step, with `seconds`",
-    "unusable": "the part of `paid` that unparsed replies cost",
+    "unusable": "the part of `paid` for replies that could not be parsed",
     "lost": "the `attempts` without a complete reply, and the maximum `dollars` that they may have cost",
     "retry_causes, waited_seconds": "the causes of repeated tries, and the time spent waiting",
     "notes": "parameters that an endpoint rejected",
@@ -119,7 +121,7 @@ CASCADE: Final[Mapping[str, str]] = {
     "bands": "the probabilities from which the first judge is confident",
     "units, answered, unjudged": "the number of units, of units that each judge answered, and of units without a "
     "verdict",
-    "calls, dollars": "`made`, `saved`, and what the last judge `alone` would need",
+    "calls, dollars": "`made` and `saved` by the cascade, and those that the last judge `alone` would need",
     "by": "how the dollars were computed",
 }
 """What the keys of a step of a cascade mean."""
@@ -143,8 +145,7 @@ HEADER: Final[Mapping[str, str]] = {
 VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "Rating steps: `support`, `assign`, `relevance`, `importance`, `response_support`": {
         "nonce": "a random code for the lines before and after each text of the record",
-        "code": "the same, but equal in all prompts about the same passages, so that these can share a provider's "
-        "cache",
+        "code": "like `nonce`, but the same in all prompts about the same passages, so that a provider can cache them",
         "question": "the record's question, if the step needs one",
         "passages": "the evidence, as pairs of number and text; for `assign`, the response",
         "units": "the units to label, as pairs of number and text",
@@ -228,7 +229,7 @@ def metrics_page() -> str:
     lines = [
         "# Metrics", "",
         "Each name links to the page of the metric. Set parameters with `--set METRIC.NAME=VALUE`, under",
-        "`[metrics.METRIC]` in `ragstone.toml`, or in a field of a record that has the name of the metric.", "",
+        "`[metrics.METRIC]` in `ragstone.toml`, or in a record's field with the metric's name.", "",
     ]  # fmt: skip
     for group, members in metrics.groups().items():
         lines += [
@@ -258,7 +259,7 @@ def judges_page() -> str:
     """Every judge that can be named."""
     lines = [
         "# Judges", "",
-        "[Choose a judge](../tasks/choose-a-judge.md) explains how to use them.", "",
+        "[Choose a judge](../tasks/choose-a-judge.md) explains how to use judges.", "",
         "| name | address | key variable |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
         "| `replay:FILE` | the recorded calls of a run; no network | none |",
@@ -276,7 +277,7 @@ def judges_page() -> str:
         "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and has four",
         "methods. `prepare` turns a prompt into the bytes of a request. `size` returns the texts of a request and the",
         "length of the longest reply that it allows, for limits and budgets. `read` returns the text of an answer, and",
-        "`usage` its tokens. Keys, connections, retries, limits, the cache and the bill work as for any other judge.",
+        "`usage` its token counts. Keys, connections, retries, limits, the cache and the bill work as for any judge.",
         "`tests/judges/echo_dialect.py` is a complete example.",
         "", "```toml", '[project.entry-points."ragstone.judges"]', 'acme = "acme_judge:ACME"', "```", "",
         "```text", "from ragstone.judges.spec import Preset", "",
@@ -299,7 +300,7 @@ def configuration_page() -> str:
         lines.append(f"| `{name}` | {_type(field)} | {_setting_default(field)} | {MEANINGS.get(name, '')} |")
     lines += [
         "",
-        "`run.metrics` is `metrics` in the table `[run]`. NAME is a name that you choose.",
+        "`run.metrics` means the key `metrics` in the table `[run]`. NAME is a name that you choose.",
         "[Prompts and formats](../tasks/prompts-and-formats.md) explains `prompts`.",
     ]
     return _page(lines)
@@ -309,14 +310,14 @@ def fields_page() -> str:
     """Every field of a record with its other names."""
     lines = [
         "# Fields", "",
-        "Each field is also read under these names. The first one with a value is used.",
+        "Each field is also read under these names. The first name with a value is used.",
         "[Input formats](../tasks/input-formats.md) describes each field.", "", "| field | also |", "|---|---|",
     ]  # fmt: skip
     lines += [f"| `{field}` | {_coded(aliases) or 'no other name'} |" for field, aliases in ALIASES.items()]
     blocks = {block: name for block, name in metrics.blocks().items() if block != name}
     lines += ["", "An object under the name of a metric sets the parameters of that metric for the record."]
     lines += [f"`{block}` is short for `{name}`." for block, name in blocks.items()]
-    lines += ["", "These formats of other tools are recognised by their structure, or named with `--from`.", ""]
+    lines += ["", "These formats of other tools are detected by their structure, or set with `--from`.", ""]
     lines += ["| format | | what is read |", "|---|---|---|"]
     lines += [f"| `{one.name}` | {one.title} | {one.reads} |" for one in EXPORTS]
     lines += ["", f"Files: {_coded(tuple(READERS))}, each also with `.gz` or `.zst`."]

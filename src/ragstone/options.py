@@ -271,7 +271,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     cascade_error: float | None = option(
         "--cascade-error", metavar="RATE", help="Accepted error rate of a cascade's first judge",
         commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
-        note="In a cascade, a judge decides a unit only if its estimated error rate is at most this.",
+        note="In a cascade, every judge but the last decides a unit only if its estimated error rate is at most this.",
     )
     prompts: Sequence[str] | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
@@ -300,7 +300,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     fields: Mapping[str, str | Sequence[str]] | None = option(
         "--field", metavar="FIELD=PATH", help="Map a field to a path, e.g. question=user.query. Repeatable.",
         commands=f"{EVERY} validate", setting="fields", parse=field_paths,
-        note='Canonical field to path, e.g. question = "user.query".',
+        note='Maps a field to its path in the input, e.g. question = "user.query".',
     )
     input_format: str | None = option(
         "--from", metavar="FORMAT", help="Format of the input, e.g. langfuse [default: detected]",
@@ -317,9 +317,9 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note="What to do with unreadable records: stop rejects the input, skip continues without them.",
     )
     on_empty: Literal["null", "zero", "one"] | None = option(
-        "--on-empty", help="Value when there is nothing to judge",
+        "--on-empty", help="Value of a score if there is nothing to judge",
         commands=f"estimate {RUNS}", setting="run.on_empty", default="null",
-        note="Value of a score when there is nothing to judge, e.g. a response without claims.",
+        note="Value of a score if there is nothing to judge, e.g. a response without claims.",
     )
     concurrency: int | None = option(
         "--concurrency", metavar="N", least=1,
@@ -331,12 +331,12 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note="Max dollars per run. The run stops before it costs more; run the same command again to resume it.",
     )
     max_calls: int | None = option(
-        "--max-calls", metavar="N", help="Stop before the answered API calls exceed this; exits 4.",
+        "--max-calls", metavar="N", help="Stop before the number of answered API calls exceeds this; exits 4.",
         setting="run.max_calls", example=10000, least=0,
         note="Max answered calls per run.",
     )
     max_tokens: int | None = option(
-        "--max-tokens", metavar="N", help="Stop before using more tokens than this (in + out); exits 4.",
+        "--max-tokens", metavar="N", help="Stop before the number of tokens (in + out) exceeds this; exits 4.",
         setting="run.max_tokens", example=5000000, least=0,
         note="Max tokens per run (in + out).",
     )
@@ -372,7 +372,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     shard: str | None = option(
         "--shard", metavar="I/N", commands="run",
-        help="Evaluate shard I of N (I starts at 1); needs -o. Then run: ragstone merge DIR",
+        help="Evaluate shard I of N (I starts at 1); needs -o. After all shards, run: ragstone merge DIR",
     )
     engine: Literal["ray"] | None = option("--engine", help="Run shards as Ray tasks; needs -o.", commands="run")
     address: str | None = option("--address", metavar="ADDR", help="Ray address [default: local]", commands="run")
@@ -400,7 +400,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         "--name", metavar="NAME", commands=f"{RUNS} assign", help="Run name; cannot be a number [default: input name]",
     )
     generator: str | None = option(
-        "--generator", metavar="MODEL", help="Model that wrote the responses. Prints a warning if it is also a judge.",
+        "--generator", metavar="MODEL", help="Model that wrote the responses; prints a warning if it is also a judge.",
         commands=RUNS,
     )
     repeat: int | None = option(
@@ -409,8 +409,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     only_failed: bool | int | str = option(
         "--only-failed", metavar="[RUN]", bare=True, commands=f"{RUNS} assign", unless=False,
-        help="Reuse a run's results and evaluate only what its judge failed to score [default: the input's last run]. "
-        "To choose a run, use =, e.g. --only-failed=3.",
+        help="Reuse a run's results and evaluate only what its judge failed to score. To choose the run, use =, "
+        "e.g. --only-failed=3 [default: the input's last run]",
         parse=lambda text: text or True,
     )
     refresh: bool = option("--refresh", help="Ask again and replace stored replies.", unless=False)
@@ -418,7 +418,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         "--no-cache", help="Bypass the cache; results are still saved.", commands=READING, unless=False
     )
     offline: bool = option(
-        "--offline", help="Send no API calls; use stored replies. Exits 3 if a reply is missing.",
+        "--offline", help="Send no API calls; use only stored replies. Exits 3 if a reply is missing.",
         commands=SENDING, unless=False,
     )
     store: Path | str | None = option(

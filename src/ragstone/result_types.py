@@ -37,10 +37,11 @@ class QuoteDict(TypedDict):
 class VerdictDict(TypedDict):
     """A judge's verdict on one unit.
 
-    ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None
-    if unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
-    of the best label; None from language models. ``judge``: its name; a panel's members are joined
-    by ``+``. ``reason``: one sentence, if requested. ``failure``: why it is unjudged. ``members``: a panel's verdicts.
+    ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None if
+    unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``: the
+    probability of the best label; None from language models. ``judge``: the judge's name; for a panel, all names,
+    joined by ``+``. ``reason``: one sentence, if requested. ``failure``: why the unit is unjudged. ``members``: the
+    verdicts of a panel's members.
     """
 
     unit: str
@@ -59,8 +60,9 @@ class UnitDict(TypedDict):
     """A unit that has a verdict.
 
     ``text``: None for a passage and for the whole response, whose texts are elsewhere in the result.
-    ``start``, ``end``: offsets in the response. ``parent``: the sentence or passage that it is from. ``confidence``:
-    the judge's confidence in a claim. ``part``: the part of a long response. ``importance``: only for nuggets.
+    ``start``, ``end``: offsets in the response. ``parent``: the sentence or passage that the unit is from.
+    ``confidence``: the judge's confidence in a claim. ``part``: the part of a long response, from 1. ``importance``:
+    only for nuggets.
     """
 
     id: str
@@ -77,8 +79,9 @@ class UnitDict(TypedDict):
 class RepeatsDict(TypedDict):
     """The values of a score that was asked several times.
 
-    ``spread``: their sample standard deviation. ``units``: units with a label every time. ``flips``: of these,
-    the units whose label changed. ``unmatched``: units that were missing or unjudged at least once.
+    ``spread``: the sample standard deviation of the values. ``units``: number of units with a label every time.
+    ``flips``: number of these units whose label changed. ``unmatched``: number of units that were missing or unjudged
+    at least once.
     """
 
     values: list[float | None]
@@ -91,11 +94,12 @@ class RepeatsDict(TypedDict):
 class ScoreDict(TypedDict):
     """One metric of one record, or one column of a metric that has several.
 
-    ``asked``: number of units that need a verdict. ``unjudged``: units without one. ``low``: the value if all unjudged
-    units had the worst label. ``high``: the value if they had the best label. ``outcome``: the value compared with the
-    metric's threshold. ``reason``: why the value is missing or partial; else the judge's reason for all units, if
-    requested. ``detail``: data specific to this metric. ``verdicts_in``: for a column, the score that has the verdicts.
-    ``shared``: how many of its calls had been made for an earlier score of the record.
+    ``asked``: number of units that need a verdict. ``unjudged``: number of units without a verdict. ``low``: the value
+    if all unjudged units had the worst label. ``high``: the value if all unjudged units had the best label.
+    ``outcome``: whether the value reaches the metric's threshold. ``reason``: why the value is missing or partial; else
+    the judge's reason for all units, if requested. ``detail``: data specific to this metric. ``verdicts_in``: for a
+    column, the score that has the verdicts. ``shared``: how many of the score's calls were made for an earlier score of
+    the record.
     """
 
     metric: str
@@ -119,8 +123,9 @@ class ScoreDict(TypedDict):
 class ReadingDict(TypedDict):
     """How a reply was parsed.
 
-    ``style``, ``format``: what the prompt asked for. ``reader``: the parser that read it. ``read``: units with a label,
-    of those ``asked``. ``repair``: whether it was the second try. ``problem``: what was wrong.
+    ``style``: the prompt style. ``format``: the label format that the prompt asks for. ``reader``: the parser that read
+    the reply. ``read``: number of units with a label. ``asked``: number of units in the call. ``repair``: whether the
+    reply was the second try. ``problem``: what was wrong.
     """
 
     style: str
@@ -136,8 +141,8 @@ class ReadingDict(TypedDict):
 class CallDict(TypedDict):
     """One call.
 
-    ``key``: its key in the store. ``metrics``: the metrics that use its reply. ``maker``: the prompt, or the model's
-    version. ``finish``: how the reply ended.
+    ``key``: the call's key in the store. ``metrics``: the metrics that use the reply. ``maker``: the prompt, or the
+    model's version. ``finish``: how the reply ended, such as ``stop`` or ``length``.
     """
 
     key: str
@@ -167,8 +172,8 @@ class StepDict(TypedDict):
     """One step of a cascade for one record.
 
     ``error``: the accepted error rate. ``answered``: the number of units that each judge decided. ``unjudged``: the
-    number of units that none decided. ``asked``: the calls sent to the last judge. ``alone``: the calls that would have
-    been sent if the last judge had been asked everything.
+    number of units that no judge decided. ``asked``: the calls sent to the last judge. ``alone``: the calls that would
+    have been sent if the last judge had judged all units.
     """
 
     error: float
@@ -187,7 +192,10 @@ class ContextDict(TypedDict):
 
 
 class MethodsDict(TypedDict):
-    """The ordinary (``plain``) and the nugget score of one aspect; ``difference`` is in points."""
+    """The ordinary (``plain``) and the nugget score of relevance or groundedness.
+
+    ``difference``: the nugget score minus the ordinary one, in percentage points.
+    """
 
     plain: float | None
     nuggetized: float | None
@@ -230,8 +238,8 @@ class ResultDict(InputDict):
     """One record's result, a line of results.jsonl.
 
     A record that could not be read has only ``id``, ``position``, ``set_aside`` (the reason) and an empty ``scores``.
-    ``methods``: if it has ordinary and nugget scores. ``units``: all units that have a verdict. ``cost``: the
-    cost of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
+    ``methods``: only if the record has ordinary and nugget scores. ``units``: all units that have a verdict. ``cost``:
+    the cost of all calls that the record uses. ``meta``: all other fields of the input. ``notes``: warnings.
     """
 
     set_aside: NotRequired[str]
@@ -246,7 +254,7 @@ class ResultDict(InputDict):
 
 
 class UnitsDict(TypedDict):
-    """Number of units asked about, and of those without a verdict."""
+    """Number of units that need a verdict (``asked``), and of those without one (``unjudged``)."""
 
     asked: int
     unjudged: int
@@ -270,9 +278,10 @@ class MetricRepeatsDict(TypedDict):
 class MetricDict(TypedDict):
     """One metric of a run.
 
-    ``mean``: over the ``scored`` records. ``interval``: 95%. ``interval_method``: bootstrap, normal or none.
-    ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
-    ``low``: the mean if all unjudged units scored worst. ``high``: the mean if they scored best.
+    ``mean``: the mean over the ``scored`` records. ``interval``: the 95% interval of the mean. ``interval_method``:
+    bootstrap, normal or none. ``total``: number of all records, unreadable ones included. ``below_one``: number of
+    records whose value is below 1. ``low``: the mean if all unjudged units had the worst label. ``high``: the mean if
+    all unjudged units had the best label.
     ``statuses``: number of records by status, unreadable ones excluded.
     """
 
@@ -365,7 +374,7 @@ class CauseDict(TypedDict):
 class QuotesDict(TypedDict):
     """Quotes by judges: their number (``named``), found in a passage ``verbatim`` or nearly (``near``), or ``absent``.
 
-    ``verified``: the share found; None if none was named.
+    ``verified``: the share of quotes that were found; None if there are none.
     """
 
     named: int
@@ -376,7 +385,7 @@ class QuotesDict(TypedDict):
 
 
 class MemberDict(TypedDict):
-    """Units that a member of a panel was asked about, and those that it left unjudged."""
+    """Number of units that a member of a panel was asked about, and of those that it left unjudged."""
 
     asked: int
     unjudged: int
@@ -385,12 +394,13 @@ class MemberDict(TypedDict):
 class SummaryDict(TypedDict):
     """summary.json; for a killed run, only what can be computed from its stored scores.
 
-    ``run``: its number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``: number of
-    unreadable records. ``cost``: of all calls that the results use, whenever they were paid for; a call shared by
-    several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a full value, by
-    reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did not run, with the reason.
-    ``taken_over``: results copied from an earlier run. ``estimate``: low, expected and high of each figure, its
-    ``error``, and whether the bill was in the range (``held``). ``stopped``: the error that ended the run.
+    ``run``: the run's number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``:
+    number of unreadable records. ``cost``: the cost of all calls that the results use, including those paid for by
+    earlier runs; a call shared by several metrics counts for the first. ``bill``: the calls of this run. ``missing``:
+    scores without a full value, by reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did
+    not run, with the reason. ``taken_over``: number of results copied from an earlier run. ``estimate``: the low,
+    expected and high value of each figure, the ``error`` of the estimate, and whether the bill was in the range
+    (``held``). ``stopped``: the error that ended the run.
     ``seconds``: duration.
     """
 
@@ -439,9 +449,10 @@ class LimitsDict(TypedDict):
 class EngineDict(TypedDict):
     """Settings of the engine.
 
-    ``tries``: attempts per call. ``deadline``: seconds for all of them. ``dead_after``: failed calls in a row after
-    which an endpoint is dead. ``ahead``: finished records that may wait for an earlier one. ``repeat``: how many times
-    each question is asked. ``since``: when a refresh of the cache started, in seconds since 1970.
+    ``tries``: maximum tries per call. ``deadline``: maximum seconds for all tries of a call. ``dead_after``: number of
+    failed calls in a row after which an endpoint counts as dead. ``ahead``: maximum number of finished
+    records that wait for an earlier one. ``repeat``: how many times each question is asked. ``since``: when a refresh
+    of the cache started, in seconds since 1970.
     """
 
     tries: int
@@ -457,14 +468,15 @@ class EngineDict(TypedDict):
 class RunDict(TypedDict):
     """run.json: the settings and versions of a run.
 
-    ``run``: its number in the store. ``metrics``: as requested. ``chosen``: the metrics that ran. ``left_out``: those
-    skipped, with the reason. ``parameters``: the changed parameters of each metric. ``judges``: the settings of each
-    judge (never a key). ``default``: the judges of all other steps. ``fields``: the field mapping. ``layout``: format
-    and records of the input, if set. ``store``: its path. ``nuggets``, ``topics``, ``qrels``: files given with the
-    input. ``bank``: name and hash of the nugget bank. ``extent``: the part of the input that was read. ``signatures``:
-    by score. ``libraries``: versions of those that affect scores. ``only_failed``: the run from which results were
-    copied. ``repeats``: how much the repeats of each metric differ. ``estimate``: as in the summary. ``results``: the
-    file with the results.
+    ``run``: the run's number in the store. ``metrics``: the metrics and suites, as requested. ``chosen``: the metrics
+    that ran. ``left_out``: the metrics that did not run, with the reason. ``parameters``: the changed parameters of
+    each metric. ``judges``: the settings of each judge (never a key). ``default``: the judges of the steps that
+    ``steps`` does not list. ``fields``: the field mapping. ``layout``: the values of ``--from`` and ``--records``, if
+    set. ``store``: the path of the store. ``nuggets``, ``topics``, ``qrels``: files given with the input. ``bank``:
+    name and hash of the nugget bank. ``extent``: the part of the input that was read. ``signatures``: the signature of
+    each score. ``libraries``: versions of the libraries that affect scores. ``only_failed``: the run from which results
+    were copied. ``repeats``: how much the repeats of each metric differ. ``estimate``: as in the summary. ``results``:
+    the file with the results.
     """
 
     run: int

@@ -168,8 +168,8 @@ class Agreement(Struct, frozen=True):
 
     Of ``rows`` labels, ``joined`` match the run and ``refused`` do not. ``metrics`` are sorted by rank,
     ``disagreements`` by size, largest first. ``notes`` are sentences on the limits of the numbers. ``others`` are the
-    runs of other systems and repeats; apart from a metric's ``systems`` and ``repeats``, everything is about the run
-    itself. ``labelled_by`` is ``people``, or ``run NAME`` if the labels are another judge's verdicts, or both.
+    runs of other systems and repeats; only a metric's ``systems`` and ``repeats`` cover these. ``labelled_by`` is
+    ``people``, or ``run NAME`` if the labels are another judge's verdicts, or both.
     """
 
     run: int

@@ -26,7 +26,7 @@ def agree(
     gold: list[str] = arg("LABELS", "Labels to compare with: a file, another run, or a field in the records."),
     *,
     others: list[str] | None = opt(
-        "--with", "RUN", "Another run by the same judge: a different system or a repeat. Repeatable."
+        "--with", "RUN", "Another run by the same judge, of another system or of the same responses. Repeatable."
     ),
     metrics: list[str] | None = opt("--metrics --metric -m", "NAMES", "Compare only these metrics."),
     by: GroupBy = None,
@@ -41,9 +41,10 @@ def agree(
 ) -> None:
     """Compare a run's judge with human labels.
 
-    For each metric, prints Cohen's kappa with its interval, the confusion matrix, and the mean corrected for judge
-    errors. Lists the largest disagreements and the unused labels. For several systems (--with, or run_id in the
-    records), also compares the judge's ranking with people's. For repeats, prints the spread. Does not call a judge.
+    For each metric, the output has Cohen's kappa with its interval, the confusion matrix, and the mean corrected for
+    judge errors. It also lists the largest disagreements and the unused labels. For several systems (--with, or run_id
+    in the records), it compares the judge's ranking with people's. For repeats (--with), it shows how much the scores
+    vary. No judge is called.
     """
     from ragstone.analysis.run_files import AGREEMENT
     from ragstone.render.terminal.agreement_screen import agreement_page

@@ -29,7 +29,7 @@ Yes: TypeAlias = Annotated[bool, flag("--yes -y", "Delete without confirmation."
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
-    Shows their number, size and age by judge, step and version, and how many are not used by any run.
+    The output has their number, size and age by judge, step and version, and how many of them no run uses.
     """
     from ragstone.render.terminal.lists import cache_page
 
@@ -46,7 +46,7 @@ def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
 def prune(
     *,
     older_than: str = opt("--older-than", "AGE", "Delete calls older than this, e.g. 12h, 30d or 8w.", default=""),
-    unused: bool = flag("--unused", "Delete calls that none of the kept runs uses."),
+    unused: bool = flag("--unused", "Delete calls that no remaining run uses."),
     judge: str = opt("--judge -j", "NAME", "Delete calls by this judge (name or id).", default=""),
     keep_runs: int | None = opt("--keep-runs", "N", "Delete the results of all but the latest N runs.", min=0),
     dry_run: DryRun = False,
@@ -57,8 +57,8 @@ def prune(
 ) -> None:
     """Delete stored calls, or results of old runs.
 
-    Deletes the calls that match all given filters: --older-than, --unused and --judge. If a run
-    needs a deleted call, it is sent and paid for again. Asks for confirmation.
+    A call is deleted if it matches all given filters: --older-than, --unused and --judge. If a run needs a deleted
+    call later, the call is sent and paid for again. You are asked for confirmation.
     """
     wanted = api.Prune(older_than=older_than, unused=unused, judge=judge, keep_runs=keep_runs)
     _delete(wanted, store, config, dry_run=dry_run, yes=yes, as_json=as_json)
@@ -75,8 +75,8 @@ def clear(
 ) -> None:
     """Delete all stored calls.
 
-    Keeps results, unless --runs is given. If a run needs a deleted call, it is sent and paid for again. Asks for
-    confirmation.
+    Results are kept unless --runs is given. If a run needs a deleted call later, the call is sent and paid for again.
+    You are asked for confirmation.
     """
     _delete(api.Prune(everything=True, runs=runs), store, None, dry_run=dry_run, yes=yes, as_json=as_json)
 

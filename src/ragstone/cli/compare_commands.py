@@ -43,7 +43,7 @@ def compare(
         "--metrics --metric -m", "NAMES", "Compare only these metrics; fewer tests give more power."
     ),
     by: GroupBy = None,
-    moved: int = opt("--moved", "N", "How many changed records to list, largest change first", default=5, min=0),
+    moved: int = opt("--moved", "N", "Number of changed records to list, largest change first", default=5, min=0),
     out: str | None = opt("--out -o", "FILE|DIR/", "Also write an HTML report."),
     markdown: Path | None = opt("--markdown", "FILE", "Also write Markdown, for a pull request."),
     store: StorePath = None,
@@ -51,8 +51,9 @@ def compare(
 ) -> None:
     """Compare two runs, record by record.
 
-    For each metric, prints the difference (second minus first) over the records in both runs, with its interval and
-    p value. If the difference is not significant, also prints the smallest detectable one. Does not call a judge.
+    For each metric, the output has the difference (second minus first) over the records in both runs, with its interval
+    and p value. If the difference is not significant, it also has the smallest detectable difference. No judge is
+    called.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.output.target import whole
@@ -104,7 +105,7 @@ def check(
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
-        "Apply --min to the lower bound of the corrected mean, which needs agree --attach, instead of the raw mean.",
+        "Apply --min to the lower bound of the corrected mean, not to the raw mean; needs agree --attach first.",
         default=None,
     ),
     junit: Path | None = opt("--junit", "FILE", "Also write JUnit XML, one test case per threshold."),
@@ -115,9 +116,10 @@ def check(
 ) -> None:
     """Check a run against thresholds, for CI.
 
-    Exits 0 if every threshold is met or undecided, 1 if any failed (or is undecided, with --undecided fail), 2 for an
-    unknown metric or run or wrong usage, and 3 if any could not be checked and none failed, for example because too few
-    records were scored. Thresholds can also be set under [check] in the configuration.
+    The exit code is 0 if every threshold is met or undecided, and 1 if any failed (with --undecided fail, also if any
+    is undecided). It is 2 for wrong usage or an unknown metric or run. It is 3 if none failed but any could not be
+    checked, for example because too few records were scored. Thresholds can also be set under [check] in the
+    configuration.
     """
     from ragstone.output.target import whole
     from ragstone.render import ci

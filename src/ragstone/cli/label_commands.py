@@ -32,7 +32,7 @@ class LabelCommands(TyperGroup):
 
 
 label = group(
-    "Label a sample of records by hand.\n\nlabel RUN is short for: label page RUN",
+    "Label a sample of records by hand.\n\n'label RUN' is short for 'label page RUN'.",
     "ragstone label last -o label.html",
     "ragstone label 3 -n 100 --annotator ann",
     cls=LabelCommands,
@@ -52,7 +52,9 @@ def label_page(
     which: WhichOrFolder = "last",
     *,
     out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: label.html]"),
-    n: int = opt("-n", "N", "Records to draw; all claims (or other units) of each are labelled", default=50, min=1),
+    n: int = opt(
+        "-n", "N", "Number of records to draw; all claims (or other units) of each are labelled", default=50, min=1
+    ),
     seed: int = opt("--seed", "S", "Random seed for the draw", default=0),
     metric: str | None = opt(
         "--metric --metrics -m", "NAME", "Label the units of this metric [default: the run's main metric]"
@@ -102,17 +104,19 @@ def label_page(
 )
 def label_import(
     file: str = arg("FILE", "Label Studio JSON, Argilla records, CSV, or JSON Lines from ragstone label."),
-    which: str | None = arg("RUN", "Keep only labels for this run, and take missing steps from it.", default=None),
+    which: str | None = arg(
+        "RUN", "Keep only labels for this run; labels without a step get it from the run.", default=None
+    ),
     *,
     out: OutFile = None,
-    task: str = opt("--task", "STEP", "Step for labels that do not specify one, e.g. support.", default=""),
+    task: str = opt("--task", "STEP", "Step of labels without one, e.g. support.", default=""),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert labels from another tool to JSON Lines.
 
-    Writes one label per line. Skips cancelled annotations, unsubmitted responses and units without a label. FILE and
-    RUN may be in either order. To compare a run with labels, use ragstone agree.
+    The output has one label per line. Cancelled annotations, unsubmitted responses and units without a label are
+    skipped. FILE and RUN may be in either order. To compare a run with labels, use ragstone agree.
     """
     from ragstone.api.labelling import labels_for
     from ragstone.metrics import catalogue

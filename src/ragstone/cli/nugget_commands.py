@@ -80,9 +80,9 @@ def create(
 ) -> None:
     """Create a bank of nuggets for each topic.
 
-    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Writes one
-    line per bank, as soon as it is done. Replies are cached, so the same command resumes where it stopped.
-    Exits 3 if no bank could be created.
+    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Each bank is
+    written as one line, as soon as it is finished. Replies are cached, so the same command resumes where it stopped.
+    The exit code is 3 if no bank could be created.
     """
     from ragstone.cli.evaluating import estimate, show_bill
     from ragstone.cli.progress import RunDisplay
@@ -155,8 +155,9 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    Finds out which of the topic's nuggets each response contains. Writes one line per response, as soon as it is done.
-    The run is saved in the store, for show and export. Exits 3 if nothing could be assigned.
+    The judge decides which of the topic's nuggets each response contains. Each response is written as one line, as soon
+    as it is finished. The run is saved in the store, for ragstone show and export. The exit code is 3 if no nugget
+    could be assigned.
     """
     from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
     from ragstone.render.terminal.banks import assigned_page
@@ -225,7 +226,7 @@ def score(
     on_missing: Literal["error", "warn", "skip", "zero"] = opt(
         "--on-missing",
         "HOW",
-        "What to do if a run is missing a topic: error, warn, skip or zero",
+        "What to do if a run lacks a topic: error, warn, skip or zero",
         default="warn",
     ),
     against: str | None = opt(
@@ -242,7 +243,7 @@ def score(
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    Prints a table of systems with six measures. Does not call a judge. A run's means cover only the topics that it
+    The output is a table of systems with six measures. No judge is called. A run's means cover only the topics that it
     answered. With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0.
     With --format but no -o, rows go to standard output; trec_eval allows this for one run only.
     """

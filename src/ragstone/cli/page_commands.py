@@ -28,7 +28,8 @@ def demo(
 ) -> None:
     """Evaluate example traces of two systems and compare them.
 
-    Takes seconds with the embedded judge: no key, no network, no cost. Writes a report and a comparison as HTML files.
+    With the embedded judge, this takes seconds: no key, no network, no cost. A report and a comparison are written as
+    HTML files.
     """
     from ragstone.analysis.run_files import COMPARISON, REPORT
     from ragstone.render.terminal.compare_screen import demo_page
@@ -90,8 +91,8 @@ def view(
 ) -> None:
     """Browse runs in a web browser.
 
-    Serves pages on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by side.
-    Saves labels in files next to the store.
+    Pages are served on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by
+    side. Labels are saved in files next to the store.
     """
     from ragstone.render.terminal.lists import serving
 

@@ -54,7 +54,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
 def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None, as_json: AsJson = False) -> None:
     """Print the text of a prompt.
 
-    With --pack, shows where the pack is inserted. Redirect the output to a file to start your own prompt.
+    With --pack, the pack is shown where it is inserted. Redirect the output to a file to start your own prompt.
     """
     from rich.text import Text
 
@@ -103,7 +103,7 @@ def render(
 ) -> None:
     """Render a prompt for a sample question.
 
-    Prints the messages exactly as sent to a judge. Does not call a judge.
+    The messages are printed exactly as they are sent to a judge. No judge is called.
     """
     from ragstone.parsing import FORMATS
     from ragstone.prompts.catalogue import find, for_scale
@@ -158,7 +158,7 @@ def diff(
 ) -> None:
     """Compare two prompts, or two versions of one, line by line.
 
-    Exits 1 if they differ; otherwise exits 0 and, without --json, prints nothing.
+    The exit code is 1 if they differ. If not, it is 0, and nothing is printed (except with --json).
     """
     import difflib
 
@@ -190,7 +190,7 @@ def check(
     """Check your own prompts, or the packaged ones.
 
     A prompt passes if it renders for every question type of its step, delimits all record texts, explains every label,
-    and requests labels in each format. Exits 2 if a prompt fails.
+    and requests labels in each format. The exit code is 2 if a prompt fails.
     """
     from ragstone.prompts import entries
     from ragstone.prompts.catalogue import check_file, check_packaged

@@ -61,7 +61,7 @@ def ragstone(
 ) -> None:
     """Evaluate RAG answers against the passages they were generated from.
 
-    Reports which claims the passages support, how confident each verdict is, and what the evaluation cost.
+    The results show which claims the passages support, how confident each verdict is, and what the evaluation cost.
     """
     del version
 
@@ -83,7 +83,7 @@ def ragstone(
 def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Evaluate records and print the scores.
 
-    By default, runs the metrics that fit the records' fields, with the embedded judge: no key, no network, no cost.
+    By default, the embedded judge scores the metrics that fit the records' fields: no key, no network, no cost.
     Replies are cached, so the same command resumes where it stopped.
     """
     from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
@@ -116,7 +116,7 @@ def merge(
 ) -> None:
     """Merge the shards of a run and write the results.
 
-    Does not call a judge. If a shard is missing, prints the command that runs it and exits 2.
+    No judge is called. If a shard is missing, the command to run it is printed, and the exit code is 2.
     """
     from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
     from ragstone.render.terminal.outcome import outcome
@@ -132,7 +132,7 @@ def merge(
 def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Check a file without calling a judge.
 
-    Exits 2 if a record is unreadable (with --on-error skip, only if all are), or if no metric can run.
+    The exit code is 2 if a record is unreadable (with --on-error skip, only if all are), or if no metric can run.
     """
     from ragstone.api.plan import choose, unsuitable
     from ragstone.config import resolve
@@ -179,8 +179,8 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
-    Builds every prompt without calling a judge; needs no key and no network. Stored replies are free. Counts that
-    depend on replies are assumed or taken from earlier runs in the store.
+    Every prompt is built, but no judge is called, so no key and no network are needed. Stored replies are free. Counts
+    that depend on replies are assumed, or taken from earlier runs in the store.
     """
     from ragstone.cli import evaluating
 
@@ -224,7 +224,7 @@ def compare_methods(
     """Compare ordinary scores with nugget scores.
 
     Ordinary scores rate the whole response (relevance) and its sentences (groundedness). Nugget scores rate each fact,
-    and vital facts count twice. Lists the records whose two scores differ most.
+    and vital facts count twice. The output also lists the records whose two scores differ most.
     """
     from ragstone.cli import evaluating
     from ragstone.metrics.methods import METHODS
@@ -287,8 +287,8 @@ def formats(
 ) -> None:
     """Show how the replies of a run were parsed.
 
-    For each judge, step, style and format, shows how many replies were parsed in full and by which parsers, what went
-    wrong, and what repair calls cost. Prints samples of unparsed replies. Does not call a judge.
+    For each judge, step, style and format, the output shows how many replies were parsed in full and by which parsers,
+    what went wrong, and what repair calls cost. It ends with samples of unparsed replies. No judge is called.
     """
     from ragstone.analysis.reply_formats import how_read
     from ragstone.render.terminal.formats import formats_page

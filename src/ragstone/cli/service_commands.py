@@ -41,8 +41,8 @@ def pull(
 ) -> None:
     """Download traces from Phoenix, MLflow or Langfuse.
 
-    Writes the tool's export format, one JSON object per line; ragstone run reads it without options. Keys come from
-    the environment variables that the tool's own client uses.
+    The output is in the tool's export format, one JSON object per line; ragstone run reads it without options. Keys are
+    read from the environment variables that the tool's own client uses.
     """
     from ragstone.render.text import plural
 

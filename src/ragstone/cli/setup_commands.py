@@ -39,7 +39,7 @@ def judges(
 ) -> None:
     """List the judges, or check that a judge answers.
 
-    --check sends one question and stores nothing. Exits 3 if the judge does not answer.
+    --check sends one question and stores nothing. The exit code is 3 if the judge does not answer.
     """
     from msgspec.structs import asdict
 

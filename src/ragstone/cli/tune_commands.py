@@ -39,8 +39,8 @@ NOT_OF_A_RUN = (
     judge="Judge, panel or cascade to compare; STEP=NAME sets the judge of another step. Repeatable.",
     prompts="Another prompt to compare: STEP=FILE or STEP=STYLE. Repeatable.",
     max_cost="Stop before the total cost exceeds this; exits 4.",
-    max_calls="Stop before the answered API calls exceed this in total; exits 4.",
-    max_tokens="Stop before using more tokens than this in total (in + out); exits 4.",
+    max_calls="Stop before the total number of answered API calls exceeds this; exits 4.",
+    max_tokens="Stop before the total number of tokens (in + out) exceeds this; exits 4.",
 )
 def tune(
     labels: Annotated[str, arg("LABELS", "Labels file, as exported from the label page.")],
@@ -59,8 +59,9 @@ def tune(
 ) -> None:
     """Find the judge and prompt that agree best with people.
 
-    Prints an estimate, tries every combination on the labelled units, and ranks them by Cohen's kappa. The winner is
-    chosen on one half of the records and measured on the other. Replies are cached, so the same command resumes.
+    After an estimate, every combination of judge, style and format is tried on the labelled units and ranked by Cohen's
+    kappa. The winner is chosen on one half of the records and measured on the other. Replies are cached, so the same
+    command resumes where it stopped.
     """
     from ragstone.api.tuning import tuner
     from ragstone.config import as_list

@@ -55,8 +55,8 @@ class Estimate(Struct, frozen=True):
     the budget of the run, ``extent`` the part of the input that it would read (empty for all of it). ``alone`` holds,
     for each step with a cascade, the calls that its last judge would need on its own with an empty store. ``waves`` is
     the number of rounds of a run in batches, including one for retries of unparsed replies; 0 without batches.
-    ``live``: the calls after these rounds are so few that they are sent live. ``notes`` are the options that probably
-    provide fields that no record has.
+    ``live``: the calls after these rounds are so few that they are sent live. ``notes`` name the options that would
+    probably map fields that no record has.
     """
 
     rows: Sequence[Row]
@@ -87,7 +87,7 @@ class Estimate(Struct, frozen=True):
         return added([row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())])
 
     def fits(self) -> bool | None:
-        """Return whether the budget is enough: True at the high end, False not even at the low end, None in between.
+        """Return True if the budget covers the high estimate, False if it does not cover the low one, else None.
 
         To be enough, it must also cover the worst case of the last call.
         """

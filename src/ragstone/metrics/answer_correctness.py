@@ -30,9 +30,9 @@ POLAR: Final = re.compile(r"\W*(yes|no|true|false|да|нет|ja|nein|oui|non|s�
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AnswerCorrectness(ClaimMetric):
-    """Precision is the mean value of the response's claims, judged against the reference; recall is the reverse.
+    """Precision is the mean value of the response's claims, judged against the reference.
 
-    F1 is the harmonic mean of the two.
+    Recall is the mean value of the reference's claims, judged against the response. F1 is their harmonic mean.
     """
 
     name = "answer_correctness"

@@ -46,9 +46,9 @@ class Metric:
     """Base class of all metrics. Parameters are dataclass fields, so they can be overridden by name.
 
     The docstring of a class explains its parameters, as here. ``enabled``: false skips the metric. ``on_empty``: value
-    if there is nothing to judge: null, zero or one. ``threshold``: minimum value (0 to 1) for a score to be PASSED,
-    else FAILED. Shared by many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
-    ``batch``: max units per call; 0: as many as fit in the prompt and the reply.
+    if there is nothing to judge: null, zero or one. ``threshold``: a score of at least this value (0 to 1) is PASSED,
+    otherwise FAILED. Shared by many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
+    ``batch``: max units per call; 0: the limit of the prompt, or fewer if the reply would be too long.
     """
 
     name: ClassVar[str]

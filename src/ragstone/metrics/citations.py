@@ -30,7 +30,7 @@ Pair = tuple[CitedSentence, Passage | str, Unit]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Citations(Metric):
-    """Precision is the mean over citations, recall the mean over sentences.
+    """Precision is the mean value of the citations, recall that of the sentences that make a claim.
 
     Full support counts as 1, partial support as 1/2. ``numbering``: whether passage numbers start at 0 or 1:
     ``from_0``, ``from_1`` or ``auto``.

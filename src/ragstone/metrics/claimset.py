@@ -52,9 +52,9 @@ class ClaimMetric(Metric):
     """A metric that rates the claims of a response, or of the reference (``claims_of``).
 
     ``scoring_mode``: ``binary_yes_no`` (aliases: ``binary``, ``yes_no``) or ``scale_1_5`` (alias: ``likert``); a grade
-    of 1 to 5 counts as (grade - 1) / 4. ``threshold``: minimum value for a claim to be ACCEPTED and for the score to be
-    PASSED. ``include_reasoning``: whether to ask for a reason per claim and one overall. ``max_claims``: max claims to
-    judge; 0: no limit. ``part_tokens``: split long texts into parts of about this many tokens.
+    of 1 to 5 counts as (grade - 1) / 4. ``threshold``: a claim of at least this value (0 to 1) is ACCEPTED, and such a
+    score is PASSED. ``include_reasoning``: whether to ask for a reason per claim and one overall. ``max_claims``: max
+    claims to judge; 0: no limit. ``part_tokens``: split long texts into parts of about this many tokens.
     """
 
     threshold: float | None = 0.6

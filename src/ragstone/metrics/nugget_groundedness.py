@@ -12,7 +12,7 @@ from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 class NuggetGroundedness(NuggetMetric):
     """Each nugget of the response is graded from 0 to 3 against the contexts.
 
-    The score is the weighted mean grade divided by 3.
+    The score is the weighted mean of the grades, divided by 3.
     """
 
     name = "nugget_groundedness"

@@ -112,11 +112,11 @@ def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetRecall(BankMetric):
-    """Share of a bank's nuggets that the response contains, in six columns.
+    """Share of the nuggets, from the record or a bank file, that the response contains, in six columns.
 
-    Uses the record's nuggets or those of a bank file. ``create``: whether to create a bank from the contexts if there
-    is none; always false in a suite or with a bank file. ``grades``: 3 (support, partial support, none) or 2 (support,
-    none). ``evidence``: whether to ask for quotes from the response.
+    ``create``: whether to create a bank from the contexts if there is none; always false in a suite or with a bank
+    file. ``grades``: 3 (support, partial support, no support) or 2 (support, no support). ``evidence``: whether to ask
+    for quotes from the response.
     """
 
     name = "nugget_recall"

@@ -12,7 +12,7 @@ from ragstone.metrics.words import ANSWERS, RELEVANT, MetricWords
 class NuggetRelevance(NuggetMetric):
     """Each nugget of the response is graded from 0 to 3 on how well it answers the question.
 
-    The score is the weighted mean grade divided by 3.
+    The score is the weighted mean of the grades, divided by 3.
     """
 
     name = "nugget_relevance"

@@ -25,8 +25,8 @@ TITLES: Final[Mapping[str, str]] = {
 class NuggetSupport(Metric):
     """Each nugget is graded from 0 to 3 against each passage alone.
 
-    The score is the mean of each nugget's best grade, divided by 3. ``nugget_support.source`` covers only nuggets whose
-    source passages (``docids``) are in the record, and uses only the grades of those passages.
+    ``nugget_support.best`` is the mean of the nuggets' highest grades, divided by 3. ``nugget_support.source`` is the
+    same, but covers only nuggets whose source passages (``docids``) are in the record, and only grades for these.
     """
 
     name = "nugget_support"

@@ -269,8 +269,8 @@ def _is_weight(value: object) -> bool:
 class BankMetric(Metric):
     """A metric that can create a bank from a record's contexts.
 
-    ``window``: passages per call. ``max_nuggets``: max nuggets to collect per bank. ``keep``: nuggets to keep, vital
-    first (0: all). ``min_judgment``: skip passages with a lower ``judgment``; keep passages without one.
+    ``window``: max passages per call. ``max_nuggets``: max nuggets to collect per bank. ``keep``: max nuggets to keep,
+    vital first; 0: all. ``min_judgment``: skip passages whose ``judgment`` is lower; passages without one are kept.
     """
 
     window: int = 10

@@ -36,7 +36,8 @@ def encoder(model: str) -> SentenceEncoder:
 class RefAlign(Metric):
     """Sentences of the two texts are matched one to one by cosine similarity.
 
-    Precision and recall are the shares of matched sentences. Similarity compares the texts as a whole.
+    Precision is the share of the response's sentences that are matched, recall that of the reference's. Similarity
+    compares the texts as a whole.
     ``model``: sentence-embedding model in ONNX format: a folder, or ``ORG/MODEL[@REVISION]`` on the Hugging Face hub.
     ``threshold``: minimum cosine similarity to match two sentences; also the minimum value for a score to be PASSED.
     """

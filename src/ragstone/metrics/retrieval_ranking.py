@@ -51,8 +51,8 @@ class RetrievalRanking(Metric):
     """Five measures of how well the record's contexts are ranked.
 
     ``k``: rank cutoff for nDCG, precision and recall. ``level``: lowest grade that counts as relevant, if the record
-    gives the grades. ``judged_level``: the same, if a judge gives the grades. ``ask``: whether to use a judge's grades
-    (0-3) if a record has no ids of relevant passages.
+    gives the grades. ``judged_level``: lowest grade that counts as relevant, if a judge gives the grades. ``ask``:
+    whether to use a judge's grades (0-3) if a record has no ids of relevant passages.
     ``on_empty``: value of nDCG, recall and average precision if no passage is relevant: null, zero or one; trec_eval
     uses zero.
     """

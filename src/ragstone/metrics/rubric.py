@@ -25,7 +25,7 @@ class RubricMetric(Metric):
     """Each criterion has its own score: the value of the label that the judge chose.
 
     ``criteria``: criteria, as in the configuration; a record's criterion replaces the run's criterion of the same name;
-    the mean of the record's other criteria is ``rubric.own``.
+    ``rubric.own`` is the mean of the record's other criteria.
     """
 
     name = "rubric"

@@ -54,7 +54,7 @@ SENTENCES: Final = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TraceMetric(Metric):
-    """RAGBench's four measures and four variants, from one call.
+    """RAGBench's four measures, three variants and an average, all from one call.
 
     ``normaliser``: number of relevant sentences at which ``relevance`` reaches 1. ``length``: unit of the ``_share``
     columns: ``sentences``, ``characters`` or ``tokens`` (words).

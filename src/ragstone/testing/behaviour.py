@@ -115,11 +115,12 @@ MANNERS: Final = ("rate_fenced", "rate_think", "rate_think_fenced", "rate_reason
 class Behaviour(Struct, frozen=True):
     """All settings of the server. They can be changed at any time.
 
-    Shares range from 0 to 1. A hash of ``seed``, the model and the messages selects the requests, so the same request
-    has the same fault in every run.
+    Each ``rate_*`` is the share of requests with this fault, from 0 to 1. A hash of ``seed``, the model and the
+    messages selects the requests, so the same request has the same fault in every run.
 
-    Each request gets at most one fault, so the shares must not add up to more than 1. They affect the first
-    ``faulty_attempts`` requests with the same messages (``math.inf``: all of them), so that a retry is answered.
+    Each request gets at most one fault, so the shares must not add up to more than 1. Only the first
+    ``faulty_attempts`` requests with the same messages have faults (``math.inf``: all of them), so that a retry is
+    answered.
 
     - ``rate_429``: too many requests, with ``retry_after`` seconds in the header (``retry_after_date``: as a date)
     - ``rate_500``: a server error
@@ -141,7 +142,7 @@ class Behaviour(Struct, frozen=True):
     The server refuses these requests, with the status and error body of a real endpoint:
 
     - ``refuse_schema``: requests with a ``response_format``; with ``remember_schemas``, the same messages sent again
-      without one still get an answer that fits it
+      without it still get an answer that fits the refused schema
     - ``refuse_parameters``: requests with one of these parameters
     - ``api_key``: requests without this key
     - ``known_models``: requests for a model not in this list
@@ -162,7 +163,7 @@ class Behaviour(Struct, frozen=True):
     longer knows the batch.
 
     ``latency`` is in seconds, or a (min, max) pair. ``obey_max_tokens`` truncates an answer at the request's limit.
-    Without ``usage``, token counts are omitted; ``cached_share`` is the share of the prompt reported as cached.
+    If ``usage`` is False, token counts are omitted; ``cached_share`` is the share of the prompt reported as cached.
     ``vary`` makes the answers to equal requests differ. ``headers`` are added to every reply. ``answer`` computes the
     answers; ``script`` lists the first answers, in order of arrival, and these have no faults.
     """
