@@ -38,10 +38,9 @@ class VerdictDict(TypedDict):
     """A judge's verdict on one unit.
 
     ``unit``: the unit's id. ``label``: a label of the metric's scale; "trivial" for a unit that states nothing; None if
-    unjudged. ``value``: from 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``: the
-    probability of the best label; None from language models. ``judge``: the judge's name; for a panel, all names,
-    joined by ``+``. ``reason``: one sentence, if requested. ``failure``: why the unit is unjudged. ``members``: the
-    verdicts of a panel's members.
+    unjudged. ``value``: 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
+    probability of the best label; None from language models. ``judge``: name of the judge, or names joined by ``+``.
+    ``reason``: one sentence, if requested. ``failure``: why the unit is unjudged. ``members``: a panel's verdicts.
     """
 
     unit: str
@@ -59,10 +58,9 @@ class VerdictDict(TypedDict):
 class UnitDict(TypedDict):
     """A unit that has a verdict.
 
-    ``text``: None for a passage and for the whole response, whose texts are elsewhere in the result.
-    ``start``, ``end``: offsets in the response. ``parent``: the sentence or passage that the unit is from.
-    ``confidence``: the judge's confidence in a claim. ``part``: the part of a long response, from 1. ``importance``:
-    only for nuggets.
+    ``text``: None for a passage and the whole response; the result has their texts elsewhere. ``start``, ``end``:
+    offsets in the response. ``parent``: the sentence or passage of the unit. ``confidence``: the judge's confidence in
+    a claim. ``part``: the part of a long response. ``importance``: only for nuggets.
     """
 
     id: str
@@ -79,9 +77,8 @@ class UnitDict(TypedDict):
 class RepeatsDict(TypedDict):
     """The values of a score that was asked several times.
 
-    ``spread``: the sample standard deviation of the values. ``units``: number of units with a label every time.
-    ``flips``: number of these units whose label changed. ``unmatched``: number of units that were missing or unjudged
-    at least once.
+    ``spread``: sample standard deviation of the values. ``units``: units with a label every time. ``flips``: units
+    whose label changed. ``unmatched``: units that were missing or unjudged at least once.
     """
 
     values: list[float | None]
@@ -94,12 +91,11 @@ class RepeatsDict(TypedDict):
 class ScoreDict(TypedDict):
     """One metric of one record, or one column of a metric that has several.
 
-    ``asked``: number of units that need a verdict. ``unjudged``: number of units without a verdict. ``low``: the value
-    if all unjudged units had the worst label. ``high``: the value if all unjudged units had the best label.
-    ``outcome``: whether the value reaches the metric's threshold. ``reason``: why the value is missing or partial; else
-    the judge's reason for all units, if requested. ``detail``: data specific to this metric. ``verdicts_in``: for a
-    column, the score that has the verdicts. ``shared``: how many of the score's calls were made for an earlier score of
-    the record.
+    ``asked``: number of units that need a verdict. ``unjudged``: number of units without a verdict. ``low``: value if
+    all unjudged units had the worst label. ``high``: value if all unjudged units had the best label. ``outcome``:
+    whether the value reaches the threshold. ``reason``: why the value is missing or partial; else the judge's reason,
+    if requested. ``detail``: data specific to the metric. ``verdicts_in``: for a column, the score that has the
+    verdicts. ``shared``: how many of the score's calls were made for an earlier score of the record.
     """
 
     metric: str
@@ -123,9 +119,8 @@ class ScoreDict(TypedDict):
 class ReadingDict(TypedDict):
     """How a reply was parsed.
 
-    ``style``: the prompt style. ``format``: the label format that the prompt asks for. ``reader``: the parser that read
-    the reply. ``read``: number of units with a label. ``asked``: number of units in the call. ``repair``: whether the
-    reply was the second try. ``problem``: what was wrong.
+    ``style``, ``format``: as the prompt requested. ``reader``: the parser that read the reply. ``read``: number of
+    units with a label, of those ``asked``. ``repair``: whether it was the second try. ``problem``: what was wrong.
     """
 
     style: str
@@ -192,10 +187,7 @@ class ContextDict(TypedDict):
 
 
 class MethodsDict(TypedDict):
-    """The ordinary (``plain``) and the nugget score of relevance or groundedness.
-
-    ``difference``: the nugget score minus the ordinary one, in percentage points.
-    """
+    """The ordinary (``plain``) and the nugget score of relevance or groundedness; their ``difference`` is in points."""
 
     plain: float | None
     nuggetized: float | None
@@ -278,10 +270,9 @@ class MetricRepeatsDict(TypedDict):
 class MetricDict(TypedDict):
     """One metric of a run.
 
-    ``mean``: the mean over the ``scored`` records. ``interval``: the 95% interval of the mean. ``interval_method``:
-    bootstrap, normal or none. ``total``: number of all records, unreadable ones included. ``below_one``: number of
-    records whose value is below 1. ``low``: the mean if all unjudged units had the worst label. ``high``: the mean if
-    all unjudged units had the best label.
+    ``mean``: over the ``scored`` records. ``interval``: 95% interval of the mean. ``interval_method``: bootstrap,
+    normal or none. ``total``: all records, unreadable ones included. ``below_one``: records whose value is below 1.
+    ``low``: mean if all unjudged units had the worst label. ``high``: mean if all unjudged units had the best label.
     ``statuses``: number of records by status, unreadable ones excluded.
     """
 
@@ -395,12 +386,11 @@ class SummaryDict(TypedDict):
     """summary.json; for a killed run, only what can be computed from its stored scores.
 
     ``run``: the run's number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``:
-    number of unreadable records. ``cost``: the cost of all calls that the results use, including those paid for by
-    earlier runs; a call shared by several metrics counts for the first. ``bill``: the calls of this run. ``missing``:
-    scores without a full value, by reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did
-    not run, with the reason. ``taken_over``: number of results copied from an earlier run. ``estimate``: the low,
-    expected and high value of each figure, the ``error`` of the estimate, and whether the bill was in the range
-    (``held``). ``stopped``: the error that ended the run.
+    number of unreadable records. ``cost``: cost of all calls that the results use, also if paid for by earlier runs; a
+    call shared by several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a
+    full value, by reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did not run, with the
+    reason. ``taken_over``: number of results copied from an earlier run. ``estimate``: the estimated range of each
+    figure, the ``error``, and whether the bill was in the range (``held``). ``stopped``: the error that ended the run.
     ``seconds``: duration.
     """
 
@@ -449,10 +439,10 @@ class LimitsDict(TypedDict):
 class EngineDict(TypedDict):
     """Settings of the engine.
 
-    ``tries``: maximum tries per call. ``deadline``: maximum seconds for all tries of a call. ``dead_after``: number of
-    failed calls in a row after which an endpoint counts as dead. ``ahead``: maximum number of finished
-    records that wait for an earlier one. ``repeat``: how many times each question is asked. ``since``: when a refresh
-    of the cache started, in seconds since 1970.
+    ``tries``: maximum tries per call. ``deadline``: maximum seconds for all tries. ``dead_after``: failed calls in a
+    row after which an endpoint counts as dead. ``ahead``: finished records that may wait for an earlier one.
+    ``repeat``: how many times each question is asked. ``since``: when a refresh of the cache started, in seconds since
+    1970.
     """
 
     tries: int
@@ -468,15 +458,14 @@ class EngineDict(TypedDict):
 class RunDict(TypedDict):
     """run.json: the settings and versions of a run.
 
-    ``run``: the run's number in the store. ``metrics``: the metrics and suites, as requested. ``chosen``: the metrics
-    that ran. ``left_out``: the metrics that did not run, with the reason. ``parameters``: the changed parameters of
-    each metric. ``judges``: the settings of each judge (never a key). ``default``: the judges of the steps that
-    ``steps`` does not list. ``fields``: the field mapping. ``layout``: the values of ``--from`` and ``--records``, if
-    set. ``store``: the path of the store. ``nuggets``, ``topics``, ``qrels``: files given with the input. ``bank``:
-    name and hash of the nugget bank. ``extent``: the part of the input that was read. ``signatures``: the signature of
-    each score. ``libraries``: versions of the libraries that affect scores. ``only_failed``: the run from which results
-    were copied. ``repeats``: how much the repeats of each metric differ. ``estimate``: as in the summary. ``results``:
-    the file with the results.
+    ``run``: the run's number in the store. ``metrics``: as requested. ``chosen``: metrics that ran. ``left_out``:
+    metrics that did not run, with the reason. ``parameters``: changed parameters of each metric. ``judges``: settings
+    of each judge (never a key). ``default``: judges of the steps that ``steps`` lacks. ``fields``: the field mapping.
+    ``layout``: ``--from`` and ``--records``, if set. ``store``: path of the store. ``nuggets``, ``topics``, ``qrels``:
+    files given with the input. ``bank``: name and hash of the nugget bank. ``extent``: the part of the input that was
+    read. ``signatures``: signature of each score. ``libraries``: versions of the libraries that affect scores.
+    ``only_failed``: the run from which results were copied. ``repeats``: how much the repeats of each metric differ.
+    ``estimate``: as in the summary. ``results``: the file with the results.
     """
 
     run: int
