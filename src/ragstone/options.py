@@ -372,7 +372,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     shard: str | None = option(
         "--shard", metavar="I/N", commands="run",
-        help="Evaluate shard I of N (I starts at 1); needs -o. After all shards, run: ragstone merge DIR",
+        help="Evaluate shard I of N (I starts at 1); needs -o. When all are done, run: ragstone merge DIR",
     )
     engine: Literal["ray"] | None = option("--engine", help="Run shards as Ray tasks; needs -o.", commands="run")
     address: str | None = option("--address", metavar="ADDR", help="Ray address [default: local]", commands="run")
@@ -400,7 +400,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         "--name", metavar="NAME", commands=f"{RUNS} assign", help="Run name; cannot be a number [default: input name]",
     )
     generator: str | None = option(
-        "--generator", metavar="MODEL", help="Model that wrote the responses; prints a warning if it is also a judge.",
+        "--generator", metavar="MODEL", help="Model that wrote the responses; you are warned if it is also a judge.",
         commands=RUNS,
     )
     repeat: int | None = option(

@@ -25,8 +25,8 @@ from ragstone.store.database import Store
 def estimate(source: Any, options: RunOptions) -> Estimate:
     """Estimate the calls, tokens, dollars and seconds that ``evaluate`` would take with the same arguments.
 
-    Needs no key and calls no judge. Stored replies are free. Counts that depend on replies are assumed, or learned from
-    earlier runs in the store. Raises InputError if the input or an option is wrong.
+    No key is needed and no judge is called. Stored replies are free. Counts that depend on replies are assumed, or
+    taken from earlier runs in the store. Raises InputError if the input or an option is wrong.
     """
     return forecast(source, options)
 

@@ -41,7 +41,7 @@ def agree(
 ) -> None:
     """Compare a run's judge with human labels.
 
-    For each metric, the output has Cohen's kappa with its interval, the confusion matrix, and the mean corrected for
+    For each metric, the output shows Cohen's kappa with its interval, the confusion matrix, and the mean corrected for
     judge errors. It also lists the largest disagreements and the unused labels. For several systems (--with, or run_id
     in the records), it compares the judge's ranking with people's. For repeats (--with), it shows how much the scores
     vary. No judge is called.

@@ -29,7 +29,7 @@ Yes: TypeAlias = Annotated[bool, flag("--yes -y", "Delete without confirmation."
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
     """Count the stored calls.
 
-    The output has their number, size and age by judge, step and version, and how many of them no run uses.
+    The output shows their number, size and age by judge, step and version, and how many of them no run uses.
     """
     from ragstone.render.terminal.lists import cache_page
 

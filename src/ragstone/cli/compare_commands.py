@@ -51,9 +51,9 @@ def compare(
 ) -> None:
     """Compare two runs, record by record.
 
-    For each metric, the output has the difference (second minus first) over the records in both runs, with its interval
-    and p value. If the difference is not significant, it also has the smallest detectable difference. No judge is
-    called.
+    For each metric, the output shows the difference (second minus first) over the records in both runs, with its
+    interval and p value. If the difference is not significant, it also shows the smallest detectable difference. No
+    judge is called.
     """
     from ragstone.analysis.run_files import COMPARISON
     from ragstone.output.target import whole
@@ -105,7 +105,7 @@ def check(
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
-        "Apply --min to the lower bound of the corrected mean, not to the raw mean; needs agree --attach first.",
+        "Apply --min to the lower bound of the corrected mean, not to the raw mean; run agree --attach first.",
         default=None,
     ),
     junit: Path | None = opt("--junit", "FILE", "Also write JUnit XML, one test case per threshold."),
@@ -117,7 +117,7 @@ def check(
     """Check a run against thresholds, for CI.
 
     The exit code is 0 if every threshold is met or undecided, and 1 if any failed (with --undecided fail, also if any
-    is undecided). It is 2 for wrong usage or an unknown metric or run. It is 3 if none failed but any could not be
+    is undecided). It is 2 for wrong usage or an unknown metric or run. It is 3 if none failed but some could not be
     checked, for example because too few records were scored. Thresholds can also be set under [check] in the
     configuration.
     """

@@ -80,9 +80,9 @@ def create(
 ) -> None:
     """Create a bank of nuggets for each topic.
 
-    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. Each bank is
-    written as one line, as soon as it is finished. Replies are cached, so the same command resumes where it stopped.
-    The exit code is 3 if no bank could be created.
+    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. The output has
+    one line per bank, written as soon as it is finished. Replies are cached, so the same command resumes where it
+    stopped. The exit code is 3 if no bank could be created.
     """
     from ragstone.cli.evaluating import estimate, show_bill
     from ragstone.cli.progress import RunDisplay
@@ -155,9 +155,9 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    The judge decides which of the topic's nuggets each response contains. Each response is written as one line, as soon
-    as it is finished. The run is saved in the store, for ragstone show and export. The exit code is 3 if no nugget
-    could be assigned.
+    The judge decides which of the topic's nuggets each response contains. The output has one line per response, written
+    as soon as it is finished. The run is saved in the store, for ragstone show and export. The exit code is 3 if no
+    nugget could be assigned.
     """
     from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
     from ragstone.render.terminal.banks import assigned_page
