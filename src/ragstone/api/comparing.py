@@ -100,8 +100,8 @@ def check(
         max: The maximum mean of a metric, e.g. ``{"contradicted": 0}``; a column name alone stands for that column of
             every metric.
         min_coverage: The minimum share of records with a value, from 0 to 1, e.g. ``{"grounding": 0.95}``.
-        max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. Fails only
-            if the drop is significantly larger.
+        max_drop: The largest drop of a mean below the baseline's, from 0 to 1, e.g. ``{"grounding": 0.02}``. The check
+            fails only if the drop is significantly larger.
         max_record_drop: The largest drop of any single record's value below the baseline's, from 0 to 1; with 0, no
             record may drop.
         baseline: The run that drops are measured from.

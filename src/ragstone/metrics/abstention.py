@@ -35,7 +35,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AbstentionRates(Metric):
-    """Four rates that add up to 1: of supported and unsupported answers, and of right and wrong abstentions.
+    """The rates of supported answers, unsupported answers, right abstentions and wrong abstentions; their sum is 1.
 
     ``support``: minimum share of supported claims for an answer to count as supported. ``level``: minimum grade (0-3)
     of a passage for the question to count as answerable, for records without ``answerable``.
