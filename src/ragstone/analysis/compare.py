@@ -165,8 +165,8 @@ class Comparison(Struct, frozen=True):
     is the number of clusters by the field ``by``, None if records are not grouped; ``ungrouped`` records lack the
     field. Of the shared records, ``same_responses`` have the same response in both, ``other_questions`` a different
     question and ``other_contexts`` different contexts under the same id. ``metrics_first`` and ``metrics_second`` are
-    the metrics of only one run. ``warnings`` are sentences on the limits of the comparison. ``overlapping`` says whether each run
-    has records that the other lacks; it is False if all of these records are unreadable.
+    the metrics of only one run. ``warnings`` are sentences on the limits of the comparison. ``overlapping`` says
+    whether each run has records that the other lacks; it is False if all of these records are unreadable.
     """
 
     first: Side
