@@ -90,9 +90,10 @@ def test_fewer_labels_leave_the_tail_unjudged(labels: list[str], more: int) -> N
     st.sampled_from(WRITTEN),
 )
 def test_of_more_labels_than_units_none_is_taken(labels: list[str], more: int, written: Format) -> None:
-    parsed = parse_labels(labels_reply(labels, written), max(1, len(labels) - more), SUPPORT_3, written)
-    assert parsed.labels == (None,) * max(1, len(labels) - more)
-    assert parsed.status == "count_mismatch"
+    for fmt in (written, "adaptive"):
+        parsed = parse_labels(labels_reply(labels, written), max(1, len(labels) - more), SUPPORT_3, fmt)
+        assert parsed.labels == (None,) * max(1, len(labels) - more)
+        assert parsed.status == "count_mismatch"
 
 
 @settings(max_examples=500)

@@ -141,14 +141,14 @@ def read_labels(
         if not any(best.labels.values()):
             return unusable("the reply retracts its labels")
         return _parsed(_uncut(best, answer, words) if len(best.labels) < len(asked) else best, asked, words)
-    if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
-        return Parsed((label,), "csv" if fmt == "adaptive" else fmt, "ok", "", (answer[:200],))
     if any(found.placed(asked) is None for found in lists):
         longest = max(lists, key=lambda found: len(found.labels))
         problem = f"{len(longest.labels)} labels for {len(asked)} units"
         if longest.numbers and len(set(longest.numbers)) <= len(asked):
             problem = f"labels under numbers that were not asked about ({_few(longest.numbers)})"
         return unusable(problem, "count_mismatch", longest.reader)
+    if len(asked) == 1 and (label := _only(answer, words, fmt)) is not None:
+        return Parsed((label,), "csv" if fmt == "adaptive" else fmt, "ok", "", (answer[:200],))
     if by_place := [found for found in lists if not found.numbers]:
         count = max(len(found.labels) for found in by_place)
         problem = f"{count} of {len(asked)} labels without unit numbers, so they cannot be assigned"
