@@ -94,6 +94,7 @@ class _Listing:
         self._broken = True
         self._heading: str | None = None
         self._apart = False
+        self._among = False
 
     def add(self, start: int, line: str) -> None:
         line = _tidy(line)
@@ -107,7 +108,7 @@ class _Listing:
                 # Any other line ends a positional list, but a numbered entry may continue after it.
                 if self._current is not None and self._current.number is None:
                     self._broken, self._current = True, None
-                self._heading = None
+                self._heading, self._among = None, True
             self._apart = False
 
     def _goes_on(self, line: str, end: int) -> bool:
@@ -178,9 +179,10 @@ class _Listing:
     def _begin(self, entry: _Entry) -> None:
         run = self.runs[-1] if self.runs else []
         other = not run or (run[0].number is None) != (entry.number is None)
-        if self._broken or other or run[0].number == entry.number != run[-1].number:  # the list starts over
+        again = bool(run) and run[0].number == entry.number and (self._among or entry.number != run[-1].number)
+        if self._broken or other or again:  # the list starts over
             self.runs.append([])
-        self._broken = False
+        self._broken = self._among = False
         self.runs[-1].append(entry)
         self._current = entry
 
