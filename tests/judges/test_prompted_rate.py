@@ -149,7 +149,7 @@ NUMBERED = (
     '{"verdicts": [{"id": 1, "label": "yes"}, {"id": 2, "label": "no"}]}',
     '{"verdicts": [{"number": "2", "label": "no"}, {"number": "1", "label": "yes"}]}',
     '{"verdicts": {" 1": {"label": "yes"}, "02": {"label": "no"}}}',
-    '{"verdicts": {"1": {"label": "yes"}, "2": {"label": "no"}, "3": {"label": "yes"}, "x": "yes", "-1": "no"}}',
+    '{"verdicts": {"1": {"label": "yes"}, "2": {"label": "no"}, "x": "yes", "-1": "no"}}',
     '<think>{"verdicts": {"1": "no", "2": "yes"}}</think>```json\n{"verdicts": {"1": "yes", "2": "no"}}\n```',
     '{"verdicts": {"1": {"label": "yes"}, "2": {"label": "no"},}}',
     '{"verdicts": [{"id": 1, "label": "yes"}, {"id": 1, "label": "yes"}, {"id": 2, "label": "no"}]}',
@@ -239,11 +239,13 @@ def test_the_repair_turn_names_what_is_missing_and_what_is_wrong() -> None:
          ["yes", "no", "yes"], ""),
         ('{"verdicts": {"2": "yes", "3": "no", "4": "yes"}}', verdicts(n1="yes", n2="no", n3="yes"),
          ["yes", "no", "yes"], ""),
+        (verdicts(n1="yes", n2="no", n3="no", n4="yes"), verdicts(n1="yes", n2="no", n3="yes"),
+         ["yes", "no", "yes"], ""),
         (verdicts(n1="yes"), verdicts(n1="no", n2="yes"), ["yes", None, None],
          "verdicts under numbers that were not asked about (1)"),
     ],
     ids=["complete", "wrong again", "missing again", "failed", "other number", "other text", "counts from 0",
-         "counts from 2", "counts the missing from 1"],
+         "counts from 2", "one too many", "counts the missing from 1"],
 )  # fmt: skip
 def test_the_repair_gives_what_is_missing_and_changes_no_label_that_was_given(
     first: str, second: str | Failed, found: list[str | None], failure: str

@@ -200,7 +200,8 @@ def _read_entries(question: Rate, units: Sequence[Unit], text: str, setup: Setup
     reading.reader = "object"
     entries = _by_number(answer["verdicts"])
     asked = set(reading.missing)
-    if asked - entries.keys() and (others := sorted(entries.keys() - asked)):
+    others = sorted(entries.keys() - asked)
+    if others and (asked - entries.keys() or not 1 <= others[0] <= others[-1] <= len(units)):
         # The labels may be of the units next to those that the numbers name.
         reading.fail(f"verdicts under numbers that were not asked about ({', '.join(map(str, others[:20]))})")
         reading.status = "count_mismatch"
