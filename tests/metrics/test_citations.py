@@ -49,6 +49,7 @@ def read(response: str, *names: str, numbering: str = "auto") -> tuple[list[tupl
         ("Use arr[0] for it [1].", [("Use arr[0] for it.", [1], [])], "from 1"),
         ("It is steel[0] and boils[2].", [("It is steel and boils.", [1, 3], [])], "from 0"),
         ("[1] It is steel.", [("It is steel.", [1], [])], "from 1"),
+        ("钢制[1]。会沸腾[2]。", [("钢制。", [1], []), ("会沸腾。", [2], [])], "from 1"),
     ],
 )
 def test_marks(response: str, wanted: Any, by: str) -> None:

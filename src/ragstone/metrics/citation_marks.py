@@ -22,7 +22,7 @@ _NUMBER: Final = re.compile(
     r"\^?(?:doc(?:ument)?|passage|source|context|chunk|ref(?:erence)?)?[\s_#.]*(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?",
     re.IGNORECASE,
 )
-_APART: Final = re.compile(r"\s+(?=[.,;:!?])|\s+$")
+_APART: Final = re.compile(r"\s+(?=[.,;:!?\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f])|\s+$")
 RANGE: Final = 20
 """Maximum number of passages in a range; of a longer one, only the first and last are cited."""
 
