@@ -213,8 +213,11 @@ How relevant? {% for label in labels %}"{{ label }}" {% endfor %}
 """
 
 
-def test_a_file_as_it_should_be_fits() -> None:
-    assert problems(prompts.parse(FITS, "mine.md")) == []
+@pytest.mark.parametrize(
+    "label", ['"{{ label }}"', "{{ label }}", "{{ label }}.", "- **{{ label }}**:", "`{{ label }}`,"]
+)
+def test_a_file_as_it_should_be_fits(label: str) -> None:
+    assert problems(prompts.parse(FITS.replace('"{{ label }}"', label), "mine.md")) == []
 
 
 @pytest.mark.parametrize(

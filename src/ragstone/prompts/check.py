@@ -207,8 +207,9 @@ def _undelimited(system: str, user: str, nonce: str, question: Rate | Write | Tr
 def _unasked(system: str, user: str, variables: Mapping[str, Any], fmt: Format, question: Rate) -> Iterator[str]:
     """Yield problems with the task: labels that are not explained, and parts of the answer that are not requested."""
     asked = f"{system}\n{user}"
+    words = {word.strip(".,:;*`'") for word in asked.split()}
     for label in question.scale.labels:
-        if f'"{label}"' not in asked and label not in asked.split():
+        if f'"{label}"' not in asked and label not in words:
             yield f"the label {label} of the scale {question.scale.name} is not explained"
     if question.skippable and TRIVIAL not in asked:
         yield f"the label {TRIVIAL} is not explained where units may be skipped ({{% if skippable %}})"
