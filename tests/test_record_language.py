@@ -73,11 +73,11 @@ def test_each_record_of_a_run_is_asked_in_its_language(tmp_path: Path) -> None:
         assert signed["en"] == signed["said"] == run.summary()["metrics"]["groundedness"]["signature"]
         run.store.close()
         server.reset()
-        run = evaluate(rows, "groundedness", f"vllm:m@{server.url}", prompts=["default.en"], store=tmp_path / "t.db")
+        run = evaluate(rows, "groundedness", f"vllm:m@{server.url}", prompts="default.en", store=tmp_path / "t.db")
         assert all("Ты сверяешь" not in request["messages"][1]["content"] for request in server.requests)
         run.store.close()
     with pytest.raises(ConfigError, match="no prompt style"):
-        evaluate(rows, "groundedness", "openai:m", prompts=["default.fr"], store=tmp_path / "t.db")
+        evaluate(rows, "groundedness", "openai:m", prompts="default.fr", store=tmp_path / "t.db")
 
 
 def test_bands_are_in_the_language_of_the_record(tmp_path: Path) -> None:

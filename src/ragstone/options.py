@@ -273,7 +273,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=f"{SCORING} tune", setting="cascade.error", default=0.05, least=0, most=0.5, between=True,
         note="In a cascade, every judge but the last decides a unit only if its estimated error rate is at most this.",
     )
-    prompts: Sequence[str] | None = option(
+    prompts: Sequence[str] | str | None = option(
         "--prompt", metavar="[STEP=]STYLE|FILE", help="Prompt style, or your own prompt file. Repeatable."
     )
     pack: Path | str | None = option("--pack", metavar="FILE", help="Definitions and examples to add to every prompt.")

@@ -348,7 +348,7 @@ def tuner(
     step = chosen.asks[-1]  # what the labels are about
     rows = [row for row in rows if chosen in measuring(row)]
     check_labels(rows, str(labels), threshold=threshold)
-    prompts = [*styles, *(_prompt(text, step) for text in options.prompts or ())]
+    prompts = [*styles, *(_prompt(text, step) for text in as_list(options.prompts))]
     for prompt in prompts:
         check_named(step, prompt)
     candidates, others, brought = _candidates(judges, step, options)

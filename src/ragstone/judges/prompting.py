@@ -30,7 +30,7 @@ class Said(Protocol):
     """Prompt settings of a command line; None means not given."""
 
     @property
-    def prompts(self) -> Sequence[str] | None: ...  # noqa: D102 - STYLE, TASK=STYLE or TASK=FILE
+    def prompts(self) -> Sequence[str] | str | None: ...  # noqa: D102 - STYLE, TASK=STYLE or TASK=FILE
     @property
     def format(self) -> str | None: ...  # noqa: D102 - of labels
     @property
@@ -47,7 +47,7 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
     Raise ConfigError with its place for an invalid setting.
     """
     try:
-        style, styles = parse_styles(said.prompts or ())
+        style, styles = parse_styles([said.prompts] if isinstance(said.prompts, str) else said.prompts or ())
     except TemplateError as error:
         raise ConfigError(str(error)) from error
     packed = {"pack": said.pack and str(said.pack), "pack_examples": said.pack_examples}
