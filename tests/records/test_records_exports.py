@@ -355,12 +355,15 @@ def test_one_text_of_a_retriever_is_a_passage() -> None:
 
 
 def test_of_two_retrievers_the_reranked_is_replaced() -> None:
-    """A reranker that says what it was given replaces that, and nothing else."""
+    """A reranker that says what it was given replaces that and what it returns, and nothing else."""
     reranked = span("c", "RERANKER", "root", at=3)
-    reranked["attributes"] |= {"reranker.input_documents": found("A", "B"), "reranker.output_documents": found("B")}
-    first = span("a", "RETRIEVER", "root", at=1, retrieval_documents=found("A", "B"))
+    reranked["attributes"] |= {
+        "reranker.input_documents": found("A", "B"),
+        "reranker.output_documents": found("B", "D"),
+    }
+    first = span("a", "RETRIEVER", "root", at=1, retrieval_documents=found("A", "B", "D"))
     second = span("b", "RETRIEVER", "root", at=2, retrieval_documents=found("C"))
-    assert joined(ROOT, first, second, reranked)[0] == ["C", "B"]
+    assert joined(ROOT, first, second, reranked)[0] == ["C", "B", "D"]
 
 
 @pytest.mark.parametrize(

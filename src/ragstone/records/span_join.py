@@ -356,7 +356,7 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
         found = [_Found(item, span.id, place) for place, item in enumerate(_documents(span))]
         if span.kind == RERANKER:
             before = documents(span.input)
-            given = known if before is None else set(map(_same, before))
+            given = known if before is None else {*map(_same, before), *(one.same for one in found)}
             shown = [*(one for one in shown if one.same not in given), *found]
             known = {one.same for one in shown}
             continue
