@@ -130,17 +130,18 @@ def test_each_name_of_a_topic_is_read_in_a_block(name: Any) -> None:
 
 
 def test_an_answer_of_no_sentences_is_a_blank_response() -> None:
-    """A system that answered nothing did answer, in all years' files; elsewhere an empty list stays what it was."""
+    """A system that answered nothing did answer, in all years' files; 'responses' elsewhere is not a response."""
     for row in (
         {"metadata": {"topic_id": "t"}, "responses": []},
         {"metadata": {"topic_id": "t"}, "responses": [], "answer": []},
         {"topic_id": "t", "answer": [], "references": []},
         {"narrative_id": "t", "answer": [], "references": ["d"]},
+        {"id": "t", "answer": []},
+        {"id": "t", "response": []},
     ):
         record = record_of(row)
         assert (record.id, record.response, record.citations) == ("t", "", ())
         assert not {"answer", "responses"} & set(record.meta)
-    assert record_of({"id": "a", "answer": []}).response is None
     assert record_of({"id": "a", "responses": []}).meta == {"responses": []}
 
 

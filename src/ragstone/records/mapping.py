@@ -256,7 +256,7 @@ class Mapper:
         self, reading: _Reading, contexts: tuple[Passage, ...]
     ) -> tuple[str | None, tuple[Citation, ...] | None]:
         def read(value: Any, notes: list[str]) -> tuple[str, tuple[Citation, ...]]:
-            if trec.is_answer(value):
+            if value == [] or trec.is_answer(value):
                 return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
             if isinstance(value, str):
                 return value, ()

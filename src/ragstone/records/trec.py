@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ragstone.records import autojudge
-from ragstone.records.fields import ALIASES, REFERENCES
+from ragstone.records.fields import ALIASES
 from ragstone.records.jsontext import kind
 from ragstone.records.values import PASSAGE_IDS, PASSAGE_TEXTS, UnfitError
 from ragstone.types import NOTHING, Citation, Passage, Span, passage_id
@@ -59,7 +59,7 @@ def lifted(
         lift.block(block)
     if block and isinstance(block.get(RUN), str | int) and not _holds(row.get(RUN)):
         lift.row[RUN] = block[RUN]
-    if (block and _is_report(row, block)) or _is_run(row):
+    if block and _is_report(row, block):
         lift.sentences()
     lift.query()
     lift.documents()
@@ -71,17 +71,12 @@ def _is_flat(row: Mapping[str, Any]) -> bool:
     for name in OBJECTS:
         if isinstance(row.get(name), dict):
             return False
-    return autojudge.KEYS.isdisjoint(row) and (row.get("answer") != [] or not _is_run(row))
+    return autojudge.KEYS.isdisjoint(row)
 
 
 def _is_report(row: Mapping[str, Any], block: Mapping[str, Any]) -> bool:
     """Return whether a row has a metadata block of a run and a list of sentences, which may be empty."""
     return not OF_A_RUN.isdisjoint(block) and any(row.get(name) == [] or is_answer(row.get(name)) for name in SENTENCES)
-
-
-def _is_run(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is a line of a run in the older format, without a metadata block."""
-    return isinstance(row.get(REFERENCES), list) and ("topic_id" in row or "narrative_id" in row)
 
 
 def _holds(value: Any) -> bool:
