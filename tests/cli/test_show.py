@@ -413,7 +413,7 @@ def test_what_no_metric_can_use_is_said_with_its_columns() -> None:
 
 
 def test_fields_that_are_blank_in_all_records_are_not_called_missing() -> None:
-    """Nothing is to be mapped then: the column is there."""
+    """Nothing is to be mapped then: the column is there, or no record could be read at all."""
     write("a.jsonl", {"id": "a", "question": "What?", "response": " ", "contexts": []})
     came = ragstone("run", "a.jsonl", "-m", "answer_relevance")
     assert came.err == "error: answer_relevance needs question and response; response is blank in every record\n"
@@ -422,6 +422,13 @@ def test_fields_that_are_blank_in_all_records_are_not_called_missing() -> None:
         "no metric can run: response and contexts are blank in every record, and no record has a reference, nuggets or"
     )
     assert said in came.err
+    write("a.jsonl", {"id": "a", "question": "What?", "response": 5, "contexts": 5})
+    for words in (("run",), ("nuggets", "create")):
+        came = ragstone(*words, "a.jsonl", "--on-error", "skip")
+        assert (came.code, came.err.partition(": expected")[0]) == (
+            2,
+            "error: a.jsonl: no readable records; a.jsonl:1: field 'contexts'",
+        )
 
 
 def test_validate_lists_every_malformed_record() -> None:

@@ -91,7 +91,7 @@ def _creating(source: Any, options: RunOptions) -> Iterator[Plan]:
     maker = NuggetBank().with_parameters({name: wanted[name] for name in PARAMETERS if name in wanted})
     with open_source(source, spec, check_overrides) as records:
         judges, routes = make_routes(spec, objects(options.judge))
-        found = survey(records)
+        found = survey(records).readable()
         for needed in maker.needs:
             if not found.present[needed]:
                 (absent,) = nouns([needed], article=True)

@@ -216,7 +216,7 @@ def _chosen(
     """
     pick = partial(choose, spec, unable=unable, columns=found.columns, meant=found.meant)
     if not loose:
-        return pick(found.present)
+        return pick(found.readable().present)
     there = {name: count + found.blank.get(name, 0) for name, count in found.present.items()}
     loose = found.total < 2 or all(folded(column) in FIELD_OF for column in found.columns)
     chosen, left_out = pick(there, loose=loose)

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, RecordError
 from ragstone.records.cut import Shard
 from ragstone.records.fields import WORDS, list_of_records, near_miss, numbers_records, offered
 from ragstone.records.ids import REPEATED, Hashes, Names
@@ -85,6 +85,12 @@ class Survey(Struct, frozen=True):
     def total(self) -> int:
         """Number of all records in the input: usable and set aside."""
         return self.records + self.set_aside
+
+    def readable(self) -> Survey:
+        """Return the survey; raise RecordError with the first reason if all records were set aside."""
+        if not self.records:
+            raise RecordError(self.name, f"no readable records; {self.messages[0]}")
+        return self
 
     @property
     def options(self) -> list[str]:
