@@ -110,9 +110,10 @@ def test_blocks_are_joined_by_their_text(tmp_path: Path, assigned: Run) -> None:
     ]  # fmt: skip
     whole = {"global_nuggets_assignment": [{"text": "Paris lies on the Seine", "assignment": "partial_support"}]}
     rows = gold(write(tmp_path / "blocks.jsonl", [blocks[0], {**blocks[1], **whole}]), assigned)
-    assert labels(rows) == {**HUMAN, ("Paris lies on the Seine", "assign"): "partial_support"}
+    loose = ("q1/topic/Paris lies on the Seine", "assign")
+    assert labels(rows) == {**HUMAN, loose: "partial_support"}
     topic = write(tmp_path / "topic.jsonl", [{"qid": "q1", "query": "What of Paris?", **whole}])
-    assert labels(gold(topic, assigned)) == {("Paris lies on the Seine", "assign"): "partial_support"}
+    assert labels(gold(topic, assigned)) == {loose: "partial_support"}
     alone = evaluate(answers()[:1], "nugget_recall", store=tmp_path / "store.db")
     assert labels(gold(topic, alone)) == {("q1/bank/2", "assign"): "partial_support"}
 
@@ -155,6 +156,9 @@ def test_labels_of_a_topic_meet_the_best_verdict_over_its_blocks(tmp_path: Path)
     other = {"global_nuggets_assignment": [{"text": texts[0], "assignment": "not_support"}]}
     contradicting = agree(run, write(tmp_path / "other.jsonl", [blocks[0], {**blocks[1], **other}]), store=store)
     assert (contradicting["nugget_recall"].wholes, [one.count for one in contradicting.refused]) == (None, [4])
+    absent = [{**block, **other, "qid": "q2"} for block in blocks]  # a topic's label may differ from its block's
+    beyond = agree(run, write(tmp_path / "beyond.jsonl", [*blocks, *absent]), store=store)
+    assert (beyond.joined, [one.count for one in beyond.refused]) == (9, [8])
     two = evaluate([{**records[0], "run_id": "b"}, records[1]], "nugget_recall", judge, store=store)
     assert agree(two, gold, store=store)["nugget_recall"].wholes is None, "of two systems"
 

@@ -287,7 +287,8 @@ def _checked(gold: _Gold, result: ResultDict) -> list[LabelRow]:
 def _unjoined(gold: _Gold) -> Iterator[LabelRow]:
     """Yield the labels of a gold record that matches no single result of the run."""
     for text, label in _assigned(gold.nuggets).values():
-        yield LabelRow(gold.record, text, "assign", label, gold.annotator)
+        unit = text if gold.response is not None else topic_unit(gold.topic, text)  # its block may have another label
+        yield LabelRow(gold.record, unit, "assign", label, gold.annotator)
     for item in gold.units:
         yield _row(gold.record, {"annotator": gold.annotator, **item, "record": gold.record}, ())
     if gold.marks:
