@@ -27,6 +27,8 @@ def test_a_row_is_read_as_it_was_written(tmp_path: Path) -> None:
     unsure = LabelRow("r1", "r1/claim/2", "support", None)
     assert unsure.as_json() == {"record": "r1", "unit": "r1/claim/2", "task": "support", "label": None}
     assert rows(tmp_path, ROW.as_json(), unsure.as_json(), ROW.as_json()) == [ROW, unsure]
+    told = {**unsure.as_json(), "label": "?", "text": "Six.", "response": "Six."}
+    assert rows(tmp_path, told) == [replace(unsure, text="Six.", hash=text_hash("Six."), response=text_hash("Six."))]
     marked = b"\xef\xbb\xbf" + orjson.dumps(ROW.as_json()) + b"\r"
     assert rows(tmp_path, marked, unsure.as_json()) == [ROW, unsure], "as an editor on Windows saves it"
     assert HumanJudge("human", str(tmp_path / "labels.jsonl")).can("support")

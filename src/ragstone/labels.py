@@ -28,6 +28,8 @@ BY_RESPONSE: Final = ("assign", "rubric")
 
 NO_TASK: Final = "unknown"
 """The task of a label that names none and whose unit has no verdict."""
+UNSURE: Final = "?"
+"""The label of an annotator who is unsure."""
 _OF_REFERENCE: Final = re.compile(r"/reference_(?:claim|sentence)/[1-9][0-9]*\Z")
 
 EXPECTED: Final = "expected {record, unit, task, label, annotator}, as written by ragstone label"
@@ -114,7 +116,10 @@ def text_hash(text: str) -> str:
 
 
 def row_from_json(row: object, where: str) -> LabelRow:
-    """Check and convert a row; raise InputError with ``where`` it is, what was found and what is expected."""
+    """Check and convert a row; raise InputError with ``where`` it is, what was found and what is expected.
+
+    ``?`` means that the annotator could not tell. A response may be given as text, and a text without its hash.
+    """
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: a {type(row).__name__}, not a label; {EXPECTED}")
     for name in ("record", "unit", "task"):
@@ -130,6 +135,11 @@ def row_from_json(row: object, where: str) -> LabelRow:
     texts = {name: row.get(name) or "" for name in ("annotator", "rubric", "hash", "text", "response")}
     if wrong := next((name for name, value in texts.items() if not isinstance(value, str)), None):
         raise InputError(f"{where}: '{wrong}' is a {type(row[wrong]).__name__}, not a string")
+    if texts["text"]:
+        texts["hash"] = texts["hash"] or text_hash(texts["text"])
+    if texts["response"] and not is_hash(texts["response"]):
+        texts["response"] = text_hash(texts["response"])
+    label = None if label == UNSURE else label
     return LabelRow(row["record"], row["unit"], row["task"], label, seconds=seconds, draw=_draw(row, where), **texts)
 
 

@@ -345,8 +345,7 @@ def _rows(path: str, annotator: str) -> Labels:
             raise ConfigError(f"{path}: {row.unit} has the task '{row.task}'; expected one of {', '.join(LABELLED)}")
         if row.annotator == annotator or not annotator:
             # Drop fields that do not affect answers, so that they do not change the hash of the labels.
-            digest = row.hash or (text_hash(row.text) if row.text else "")
-            plain = replace(row, hash=digest, draw=None, seconds=None, rubric="")
+            plain = replace(row, draw=None, seconds=None, rubric="")
             found.setdefault((row.record, row.task.partition(".")[0]), []).append(plain)
             if row.text and (written := _WRITTEN.search(row.unit)):
                 task: Task = "nuggetize" if written[1] == "nugget" else "claims"

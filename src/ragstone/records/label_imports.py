@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from ragstone.errors import InputError, RecordError
-from ragstone.labels import LabelRow, each_once, is_hash, is_label_row, row_from_json, text_hash
+from ragstone.labels import LabelRow, each_once, is_label_row, row_from_json
 from ragstone.questions import SCALES, TASKS
 from ragstone.records.bytestream import origin_of
 from ragstone.records.fields import Fields
@@ -31,8 +31,6 @@ FORMS: Final = (
 )
 GIVEN: Final = ("record", "unit", "task", "draw", "rubric", "hash", "text", "response")
 """Keys of its input rows that a tool returns."""
-UNSURE: Final = "?"
-"""The label of an annotator who is unsure."""
 
 
 class Imported(Struct):
@@ -109,14 +107,8 @@ def label_drafts(path: Path | str, skipped: Counter[str]) -> Iterator[tuple[str,
             raise InputError(f"{where}: not a label (keys: {keys}); expected {FORMS}")
         try:
             for draft in read(row, skipped):
-                if draft["label"] == UNSURE:
-                    draft["label"] = None
                 if type(draft.get("record")) is int:
                     draft["record"] = str(draft["record"])
-                if isinstance(text := draft.get("text"), str):
-                    draft.setdefault("hash", text_hash(text))
-                if isinstance(about := draft.get("response"), str) and about and not is_hash(about):
-                    draft["response"] = text_hash(about)
                 yield where, draft
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(f"{where}: unreadable labels ({error}); expected {FORMS}") from error
