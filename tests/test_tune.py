@@ -215,6 +215,11 @@ WORST = LabelDraw("worst", 0, 4, 4)
             r"all labels come from a worst-first draw; label a random sample with: ragstone label RUN",
         ),
         ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: text has changed"),
+        (
+            {"response": "Another one."},
+            {},
+            r"labels.jsonl: all labels are for different responses than",
+        ),
         ({"task": "weigh"}, {}, r"no label is for a step and unit of a metric; steps: weigh"),
     ],
 )

@@ -43,7 +43,7 @@ from ragstone.judges.base import Cuts, Judge, Thresholded
 from ragstone.judges.catalogue import build
 from ragstone.judges.prompting import is_prompted
 from ragstone.judges.spec import Spec
-from ragstone.labels import LabelRow
+from ragstone.labels import LabelRow, text_hash
 from ragstone.metrics.base import Metric
 from ragstone.options import DEFAULT_JUDGE, Progress, RunOptions
 from ragstone.output.settings_file import add_settings
@@ -365,6 +365,9 @@ def tuner(
         raise InputError(
             f"{name} contains none of the labelled records; the labels are for records like '{rows[0].record}'"
         )
+    responses = {record.id: ("", text_hash(record.response or "")) for record in records}
+    if not any(row.response in responses.get(row.record, ()) for row in rows):
+        raise InputError(f"{labels}: all labels are for different responses than those in {name}")
     if skipped:
         notes.append(f"{skipped:,} record{'' if skipped == 1 else 's'} in {name} skipped: no label")
     parameters = {**(options.parameters or {})}
