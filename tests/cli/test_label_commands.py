@@ -49,10 +49,11 @@ def test_a_run_without_scores_is_one_line() -> None:
 def test_imported_labels_may_be_for_a_run(weighed: Path) -> None:
     """In either order; steps come from the run, other labels are counted, and a run alone is one line."""
     store = ("--store", str(weighed))
-    rows = "record,unit,label\nkettle-descale,kettle-descale/claim/1,yes\nelsewhere,elsewhere/claim/1,yes\n"
+    unit = "kettle-descale,kettle-descale/claim"
+    rows = f"record,unit,task,label\n{unit}/1,support,yes\n{unit}/2,support,\nelsewhere,x,support,yes\n"
     Path("labels.csv").write_text(rows, encoding="utf-8")
-    for order in (("labels.csv", "1"), ("1", "labels.csv")):
-        came = ragstone("label", "import", *order, "--task", "support", *store, "-o", "labels.jsonl")
-        assert "imported: 1 label, 1 unit, 0 annotators; skipped: 1 no such record" in came.err
+    for order in (("labels.csv", "1", "--task", "support"), ("1", "labels.csv")):
+        came = ragstone("label", "import", *order, *store, "-o", "labels.jsonl")
+        assert "imported: 1 label, 1 unit, 0 annotators; skipped: 1 without a label, 1 no such record" in came.err
     assert "missing.csv: no such file" in refused("label", "import", "last", "missing.csv", *store)
     assert "last is a run; add the file" in refused("label", "import", "last")

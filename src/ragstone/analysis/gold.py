@@ -28,7 +28,7 @@ from ragstone.records.paths import find
 from ragstone.result_types import ResultDict
 from ragstone.segment import folded
 from ragstone.stats.rankings import majority
-from ragstone.types import Nugget, Record
+from ragstone.types import NOTHING, Nugget, Record
 
 BLOCK, OF_BLOCK, OF_TOPIC = "block", "block_nuggets_assignment", "global_nuggets_assignment"
 RELEVANT, USED = "all_relevant_sentence_keys", "all_utilized_sentence_keys"
@@ -75,10 +75,14 @@ class _Gold(Struct):
 
 
 class Gold(NamedTuple):
-    """Label rows; ``judged`` names the run whose verdicts they are, empty for people's labels."""
+    """Label rows; ``judged`` names the run whose verdicts they are, empty for people's labels.
+
+    ``skipped`` counts a label file's entries without a label, by reason.
+    """
 
     rows: list[LabelRow]
     judged: str = ""
+    skipped: Mapping[str, int] = NOTHING
 
 
 def gold_rows(given: str, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold:
@@ -119,7 +123,8 @@ def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold
     if {"id", "position", "scores"} <= first.keys():
         return _verdicts_of(open_run(str(path)))
     if label_imports.form_of(first):
-        return Gold(list(_label_rows(path, run)))
+        skipped: Counter[str] = Counter()
+        return Gold(list(_label_rows(path, run, skipped)), skipped=skipped)
     with open_records(path) as records:
         golds = [gold for record in records for gold in _of_record(_read(record), path.stem)]
     if not golds:
@@ -157,9 +162,9 @@ def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
             yield of_score(score["metric"]).task(), verdict
 
 
-def _label_rows(path: Path, run: AnyRun) -> Iterator[LabelRow]:
+def _label_rows(path: Path, run: AnyRun, skipped: Counter[str]) -> Iterator[LabelRow]:
     """Yield the rows of a label file; a row without a task gets that of the unit's only verdict."""
-    drafts = list(label_imports.label_drafts(path, Counter()))
+    drafts = list(label_imports.label_drafts(path, skipped))
     tasks: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     bare = {(draft.get("record"), draft.get("unit")) for _, draft in drafts if not draft.get("task")}
     for result in run.results() if bare else ():

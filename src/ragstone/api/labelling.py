@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,7 +115,8 @@ def labels_for(run: AnyRun, given: str, task: str = "", store: Path | str | None
     if task:
         found = import_labels(given, task)
     else:
-        found = Imported(gold_rows(given, run, lambda name: run_named(name, store)).rows)
+        gold = gold_rows(given, run, lambda name: run_named(name, store))
+        found = Imported(gold.rows, Counter(gold.skipped))
     joined = join(run, found.rows)
     found.rows = [row for row in found.rows if id(row) in joined.joined]
     found.skipped.update({refused.said: refused.count for refused in joined.refused.values()})
