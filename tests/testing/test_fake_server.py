@@ -23,20 +23,7 @@ from ragstone.testing.endpoint import PROSE, Endpoint
 VERDICTS = {
     "type": "object",
     "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer", "minimum": 1, "maximum": 4},
-                    "label": {"enum": ["yes", "no"]},
-                },
-                "required": ["id", "label"],
-                "additionalProperties": False,
-            },
-            "minItems": 4,
-            "maxItems": 4,
-        }
+        "verdicts": {"type": "array", "items": {"enum": ["yes", "no"]}, "minItems": 4, "maxItems": 4},
     },
     "required": ["verdicts"],
 }
@@ -87,12 +74,12 @@ def test_a_completion_has_the_shape_of_the_real_thing(connect: Connect) -> None:
 
 
 def test_a_schema_is_answered_with_a_fitting_value(connect: Connect) -> None:
-    """A request that brings a schema gets JSON that fits it, its items numbered."""
+    """A request that brings a schema gets JSON that fits it."""
     with FakeServer() as server:
         got = connect(server).chat(schema=VERDICTS)
     verdicts = json.loads(got.content)["verdicts"]
-    assert [verdict["id"] for verdict in verdicts] == [1, 2, 3, 4]
-    assert {verdict["label"] for verdict in verdicts} <= {"yes", "no"}
+    assert len(verdicts) == 4
+    assert set(verdicts) <= {"yes", "no"}
 
 
 def test_it_starts_inside_a_running_event_loop() -> None:

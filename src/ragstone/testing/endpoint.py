@@ -23,7 +23,7 @@ from ragstone.testing.batches import BATCH_PATHS, FakeBatches
 from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
 from ragstone.testing.messages import as_chat, from_chat
 from ragstone.testing.rate_limits import Meter, PrefixCache, asked_to_wait
-from ragstone.testing.replies import Draws, described, fitting, material
+from ragstone.testing.replies import Draws, SchemaError, described, fitting, material
 
 BYTES_PER_TOKEN: Final = 4
 CREATED: Final = 1_700_000_000
@@ -200,7 +200,10 @@ class Endpoint:
         draws = Draws(int.from_bytes(who[8:], "big"))
         latency = now.latency
         wait = latency if isinstance(latency, int | float) else latency[0] + (latency[1] - latency[0]) * draws.share()
-        outcome = self._answer(request, model, prompt_tokens, attempt, seed, draws, who)
+        try:
+            outcome = self._answer(request, model, prompt_tokens, attempt, seed, draws, who)
+        except SchemaError as error:
+            return _error(400, str(error), param="response_format")
         digest = hashlib.blake2b(body, digest_size=16).digest() if outcome.status == 200 else b""
         headers = {**now.headers, **dict(outcome.headers)}
         if limited:

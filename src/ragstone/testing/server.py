@@ -29,9 +29,9 @@ PATIENCE: Final = 10.0
 class FakeServer:
     """A local server without a model that speaks OpenAI's chat completions and Anthropic's Messages.
 
-    A request with a JSON schema is answered with a value that fits it, any other with "OK", unless ``answer`` or
-    ``script`` provide the answer. Faults, refusals and delays are keywords, described in ``Behaviour``. They can be
-    changed while the server runs::
+    A request with a JSON schema like those of Ragstone's judges is answered with a value that fits it, one with another
+    schema gets status 400, and any other "OK", unless ``answer`` or ``script`` provide the answer. Faults, refusals and
+    delays are keywords, described in ``Behaviour``. They can be changed while the server runs::
 
         with FakeServer(latency=0.05, rate_429=0.1, retry_after=1) as server:
             ...  # point your client at server.url, which ends in /v1
