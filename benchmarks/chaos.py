@@ -14,9 +14,13 @@ run's, though each reply was readable at the first request; there must be none e
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +37,37 @@ ASKED = {"mild": {300: 2.0, 1500: 1.5}, "severe": {300: 4.0, 1500: 4.0}}
 """The most times that a run may take of its clean time."""
 
 
-def timed(given: list[dict[str, Any]], server: FakeServer, folder: Path) -> tuple[Run, float]:
+def serve(parent: Connection) -> None:
+    """Set a fake endpoint to the faults that come, clear its counts and send its address."""
+    with FakeServer(keep=0, latency=LATENCY) as server, suppress(EOFError):
+        while True:
+            server.configure(**parent.recv())
+            server.reset()
+            parent.send(server.url)
+
+
+@contextmanager
+def endpoint() -> Iterator[Callable[[dict[str, Any]], str]]:
+    """Give a function that sets the faults of an endpoint in its own process, and returns its address."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,))
+    process.start()
+    theirs.close()
+
+    def faults(some: dict[str, Any]) -> str:
+        ours.send(some)
+        url: str = ours.recv()
+        return url
+
+    yield faults
+    ours.close()
+    process.join()
+
+
+def timed(given: list[dict[str, Any]], url: str, folder: Path) -> tuple[Run, float]:
     """Evaluate the records with a store of their own; the run and its seconds."""
     begun = time.perf_counter()
-    run = evaluate(given, ["grounding"], f"vllm:m@{server.url}", store=folder / "store.db", out=folder, report=False)
+    run = evaluate(given, ["grounding"], f"vllm:m@{url}", store=folder / "store.db", out=folder, report=False)
     return run, time.perf_counter() - begun
 
 
@@ -66,15 +97,14 @@ def compared(clean: Run, chaos: Run) -> dict[str, int]:
 def measured(count: int, name: str) -> dict[str, Any]:
     """One round: clean, then with faults, at the same endpoint."""
     given = list(records(count, seed=2))
-    with tempfile.TemporaryDirectory() as folder, FakeServer(process=True, keep=0, latency=LATENCY) as server:
+    with tempfile.TemporaryDirectory() as folder, endpoint() as configure:
         times = {}
         runs = {}
         for weather, faults in (("warm", {}), ("clean", {}), ("chaos", {**FAULTS[name], "rate_fenced": 0.02})):
-            server.configure(**faults, retry_after=1.0)
-            server.reset()
+            url = configure({**faults, "retry_after": 1.0})
             (Path(folder) / weather).mkdir()
             some = given[:10] if weather == "warm" else given
-            runs[weather], times[weather] = timed(some, server, Path(folder) / weather)
+            runs[weather], times[weather] = timed(some, url, Path(folder) / weather)
         bill = runs["chaos"].summary()["bill"]
         return {**times, **compared(runs["clean"], runs["chaos"]), "retried": bill["retried"]}
 

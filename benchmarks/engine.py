@@ -3,7 +3,7 @@
     python benchmarks/engine.py                  # 300 and 1,500 records, concurrency 64 and 256
     python benchmarks/engine.py --records 300 --concurrency 64
 
-The fake endpoint runs in its own process and answers after 100 ms. Each line is one process. First
+The fake endpoint answers after 100 ms. It and the two clients are processes of their own. First
 Ragstone evaluates generated records (five contexts of 120 words) by the metric ``grounding``, two calls per
 record, with its store and files on disk but without the page (see ``report.py``). Then a bare aiohttp client posts
 exactly the calls in the store. Both have a warm-up of 20 calls that is not counted (imports, templates,
@@ -25,9 +25,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from ragstone.testing import FakeServer
 
 WORDS = (  # noqa: SIM905 - a list of words reads better as words
     "river stone turbine glacier orchard lantern harbour copper meadow signal timber archive beacon canyon "
@@ -52,18 +53,6 @@ def records(count: int, seed: int) -> Iterator[dict[str, Any]]:
             "contexts": contexts,
             "response": " ".join([*quoted, sentence(), sentence()]),
         }
-
-
-@contextmanager
-def endpoint(latency: float) -> Iterator[str]:
-    """The fake endpoint in a process of its own; gives its address."""
-    command = [sys.executable, "-m", "ragstone.testing", "--port", "0", "--latency", str(latency), "--keep", "0"]
-    with subprocess.Popen([*command, "--until-stdin-closes"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        try:
-            yield json.loads(server.stdout.readline())["url"]
-        finally:
-            server.terminate()
 
 
 def measured(work: Any) -> dict[str, float]:
@@ -176,11 +165,11 @@ def main() -> None:
 
 
 def _round(latency: float, count: int, concurrency: int) -> dict[str, float]:
-    with tempfile.TemporaryDirectory() as folder, endpoint(latency) as url:
+    with tempfile.TemporaryDirectory() as folder, FakeServer(latency=latency, keep=0) as server:
         write(Path(folder) / "warm.jsonl", 10, seed=1)
         write(Path(folder) / "bench.jsonl", count, seed=2)
-        ours = in_process("--side", "ragstone", url, str(concurrency), folder)
-        theirs = in_process("--side", "bare", url, str(concurrency), folder)
+        ours = in_process("--side", "ragstone", server.url, str(concurrency), folder)
+        theirs = in_process("--side", "bare", server.url, str(concurrency), folder)
     calls = ours["calls"]
     return {
         "calls": calls,

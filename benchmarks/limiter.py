@@ -3,7 +3,7 @@
     python benchmarks/limiter.py                     # 600 requests and 100,000 tokens a minute, two minutes each
     python benchmarks/limiter.py --minutes 5 --latency 2
 
-The fake endpoint runs in its own process and records the time and tokens of each request, reply included.
+The fake endpoint records the time and tokens of each request, reply included.
 There are two runs: one with the request limit alone, one with both, where prompts of ordinary length reach the
 token limit first. For each, it prints the fullest window of 60 seconds and the use per minute over whole minutes
 from the first request on. The figures do not depend on the machine's speed.
@@ -43,7 +43,7 @@ def used(arrivals: Arrivals, minutes: int) -> float:
 
 def run(records: list[dict[str, Any]], rpm: int, tpm: int, latency: float) -> list[tuple[float, int | str, int]]:
     """Weigh the records; what the endpoint saw."""
-    with tempfile.TemporaryDirectory() as folder, FakeServer(process=True, latency=(latency / 2, latency)) as server:
+    with tempfile.TemporaryDirectory() as folder, FakeServer(latency=(latency / 2, latency)) as server:
         server_name = f"vllm:limited@{server.url}"
         evaluate(records, ["response_groundedness"], server_name, rpm=rpm, tpm=tpm, store=Path(folder) / "store.db")
         return server.arrivals

@@ -493,8 +493,7 @@ def prompts_page() -> str:
 def testing_page() -> str:
     """Every setting of the fake endpoint."""
     lines = ["# The fake endpoint", "",
-             "The settings of the fake endpoint. Pass them to `FakeServer` as keyword arguments, or to",
-             "`python -m ragstone.testing` as options, such as `--rate-429 0.05`.",
+             "The settings of the fake endpoint. Pass them to `FakeServer` as keyword arguments.",
              "[Test without a model](../testing.md) shows how to use it.", ""]  # fmt: skip
     return _page([*lines, *_docstring(Behaviour, "", {})][:-1])
 

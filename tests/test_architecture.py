@@ -31,7 +31,7 @@ DIALECT = {"choices", "messages", "response_format", "max_completion_tokens", "p
            "finish_reason", "reasoning_content"}  # fmt: skip
 """Keys of OpenAI's requests and answers."""
 
-OUTPUT = ("api/progress.py", "cli/", "render/", "output/", "testing/__main__.py", "__main__.py")
+OUTPUT = ("api/progress.py", "cli/", "render/", "output/", "__main__.py")
 
 CAUGHT = {
     # The edge: the fault of one metric, one record, one result or one reply that cannot be written down or one backend

@@ -84,7 +84,7 @@ def killed(kills: int, folder: Path, seed: int) -> Told:
     """One run that is killed so many times, each time at a random moment of what is left of it."""
     chooser = random.Random(seed)
     records = RECORDS_PER_KILL * kills
-    with FakeServer(latency=LATENCY, process=True) as server:
+    with FakeServer(latency=LATENCY) as server:
         finish(begin(server, records, folder / "whole"))
         told = Told(needed=seen(server))
         server.reset()

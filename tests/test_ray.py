@@ -63,7 +63,7 @@ def cluster() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[FakeServer]:
-    with FakeServer(latency=0.05, process=True, keep=1) as running:
+    with FakeServer(latency=0.05, keep=1) as running:
         yield running
 
 

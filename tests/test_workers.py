@@ -176,7 +176,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     """
     draw = random.Random(23)
     source = file(tmp_path / "in.jsonl", 15 * KILLS)
-    with FakeServer(latency=0.05, process=True, keep=1) as server:
+    with FakeServer(latency=0.05, keep=1) as server:
         alone = api.evaluate(source, "grounding", f"vllm:any@{server.url}", on_error="skip", name="r",
                              store=tmp_path / "alone.db", out=tmp_path / "alone", report=False)  # fmt: skip
         needed = sum(server.seen.values())
@@ -214,7 +214,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 def test_interrupted(tmp_path: Path) -> None:
     """Ctrl-C ends all processes in order: exit 130, what is done is saved, and calls on their way are kept."""
     source = file(tmp_path / "in.jsonl", 400)
-    with FakeServer(latency=0.2, process=True) as server:
+    with FakeServer(latency=0.2) as server:
         words = f"-m grounding --workers 2 --on-error skip --concurrency 8 --store {tmp_path}/s.db"
         command = [sys.executable, "-m", "ragstone", "run", str(source), "-j", f"vllm:any@{server.url}", *words.split()]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)

@@ -425,6 +425,14 @@ def test_a_server_can_die_by_refusing_connections(connect: Connect) -> None:
         assert server.count == 1
 
 
+def test_a_server_whose_port_is_taken_does_not_start() -> None:
+    """The error is the system's own."""
+    with FakeServer() as server:
+        port = int(server.url.rsplit(":", 1)[1].removesuffix("/v1"))
+        with pytest.raises(OSError, match="in use"):
+            FakeServer(port=port).start()
+
+
 # Introspection
 
 

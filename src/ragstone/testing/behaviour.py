@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypedDict, Unpack, cast
+from typing import Any, Final, Literal, TypedDict, Unpack
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 
 class Scripted(Struct, frozen=True):
@@ -232,29 +232,3 @@ class Behaviour(Struct, frozen=True):
             if name not in self.__struct_fields__:
                 raise ValueError(f"unknown setting '{name}'; known: {', '.join(self.__struct_fields__)}")
         return replace(self, **knobs)
-
-
-def to_plain(knobs: Knobs) -> dict[str, Any]:
-    """Return the knobs as plain JSON, for a server in another process; raise ValueError for a callable."""
-    if knobs.get("answer") is not None:
-        raise ValueError("a server in its own process cannot call back: use script, or process=False")
-    plain = {name: value for name, value in knobs.items() if name != "answer"}
-    if "script" in knobs:
-        plain["script"] = [
-            {"scripted": asdict(item)} if isinstance(item, Scripted) else {"body": item} for item in knobs["script"]
-        ]
-    if knobs.get("faulty_attempts") == math.inf:
-        plain["faulty_attempts"] = "inf"
-    return plain
-
-
-def from_plain(plain: Mapping[str, Any]) -> Knobs:
-    """Return the knobs from the output of ``to_plain``."""
-    knobs = dict(plain)
-    if "script" in plain:
-        knobs["script"] = [
-            Scripted(**item["scripted"]) if "scripted" in item else item["body"] for item in plain["script"]
-        ]
-    if "faulty_attempts" in plain:
-        knobs["faulty_attempts"] = float(plain["faulty_attempts"])
-    return cast("Knobs", knobs)

@@ -20,7 +20,7 @@ import orjson
 from msgspec.structs import replace
 
 from ragstone.testing.batches import BATCH_PATHS, FakeBatches
-from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted, from_plain
+from ragstone.testing.behaviour import CUT, FAULTS, GONE, HANG, RESET, Behaviour, Knobs, Outcome, Scripted
 from ragstone.testing.messages import as_chat, from_chat
 from ragstone.testing.rate_limits import Meter, PrefixCache, asked_to_wait
 from ragstone.testing.replies import Draws, SchemaError, described, fitting, material
@@ -76,23 +76,6 @@ class Endpoint:
         limit = self.behaviour.dead_after
         return limit is not None and self.books.count >= limit
 
-    def stats(self, *, full: bool = False) -> dict[str, Any]:
-        """Return the counts as plain JSON; ``full``: include the requests and the hashes of the answered ones."""
-        books = self.books
-        plain: dict[str, Any] = {
-            "count": books.count,
-            "seen": {str(key): value for key, value in books.seen.items()},
-            "unique": len(books.unique),
-            "in_flight": self.in_flight,
-            "max_in_flight": books.max_in_flight,
-            "connections": books.connections,
-        }
-        if full:
-            plain["requests"] = list(books.requests)
-            plain["arrivals"] = [list(arrival) for arrival in books.arrivals]
-            plain["hashes"] = sorted(digest.hex() for digest in books.unique)
-        return plain
-
     def arrive(self) -> None:
         """Count an incoming request."""
         self.in_flight += 1
@@ -117,7 +100,7 @@ class Endpoint:
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome:
         """Return the outcome of a request. Header names must be in lower case."""
-        path, _, query = path.partition("?")
+        path = path.partition("?")[0]
         if path in ("/v1/chat/completions", "/v1/messages"):
             if method != "POST":
                 return _not_allowed("POST")
@@ -129,17 +112,6 @@ class Endpoint:
             return found
         if path == "/v1/models":
             return self._models(headers) if method == "GET" else _not_allowed("GET")
-        if path == "/_stats":
-            return Outcome(200, _dumps(self.stats(full="full" in query)))
-        if path == "/_reset" and method == "POST":
-            self.reset()
-            return Outcome(200, b"{}")
-        if path == "/_configure" and method == "POST":
-            try:
-                self.configure(**from_plain(_loads(body)))
-            except (ValueError, TypeError, AttributeError, KeyError) as error:
-                return _error(400, str(error))
-            return Outcome(200, b"{}")
         return _error(404, f"Unknown request URL: {method} {path}.", code="unknown_url")
 
     def _of_batch(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Outcome | None:

@@ -55,9 +55,7 @@ class Listener:
         endpoint = self.endpoint
         body = await request.content.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        counted = not request.path.startswith("/_")
-        if counted:
-            endpoint.arrive()
+        endpoint.arrive()
         try:
             outcome = endpoint.reply(request.method, request.path_qs, headers, body)
             if outcome.status == HANG:
@@ -66,15 +64,12 @@ class Listener:
             if outcome.delay:
                 await asyncio.sleep(outcome.delay)
         except asyncio.CancelledError:
-            if counted:
-                endpoint.leave()
+            endpoint.leave()
             raise
         except Exception as error:  # noqa: BLE001 - a test's own answer: it is raised where the server is stopped
             self.errors.append(error)
             outcome = Outcome(RESET)
-        if counted:
-            outcome = endpoint.settle(outcome)
-        response = await _sent(request, outcome)
+        response = await _sent(request, endpoint.settle(outcome))
         if endpoint.dead and endpoint.behaviour.dead_how == "refuse":
             self.close()
         return response

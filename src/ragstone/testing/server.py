@@ -1,29 +1,23 @@
-"""``FakeServer``: a fake endpoint on a real socket, in a separate thread or process."""
+"""``FakeServer``: a fake endpoint on a real socket, in a separate thread."""
 
 from __future__ import annotations
 
 import asyncio
-import http.client
-import json
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
-from urllib.parse import urlsplit
 
-from ragstone.testing.behaviour import Behaviour, Knobs, to_plain
-from ragstone.testing.endpoint import Endpoint
+from ragstone.testing.behaviour import Behaviour, Knobs
+from ragstone.testing.endpoint import Books, Endpoint
 
 if TYPE_CHECKING:
     from ragstone.testing.listener import Listener
 
 T = TypeVar("T")
 PATIENCE: Final = 10.0
-"""Timeout in seconds for the server to answer control requests or to stop."""
+"""Timeout in seconds for the server to do what it is told or to stop."""
 
 
 class FakeServer:
@@ -37,9 +31,8 @@ class FakeServer:
             ...  # point your client at server.url, which ends in /v1
             server.configure(rate_429=0)
 
-    It runs in its own thread or, with ``process=True``, in its own process, where it takes no CPU time from the code
-    under test. It cannot call back from there, so ``answer`` is rejected. ``keep`` is the number of requests to
-    remember. An exception in ``answer`` is raised when the context ends.
+    It runs in its own thread. ``keep`` is the number of requests to remember. An exception in ``answer`` is raised when
+    the context ends.
     """
 
     def __init__(
@@ -47,22 +40,16 @@ class FakeServer:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        process: bool = False,
         keep: int = 10_000,
         **knobs: Unpack[Knobs],
     ) -> None:
         behaviour = Behaviour().changed(**knobs)
-        self._process = process
-        self._keep = keep
-        self._knobs = to_plain(knobs) if process else {}
         self._host = host
         self._port = port
-        self._child: subprocess.Popen[str] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._endpoint = Endpoint(behaviour, keep)
         self._listener: Listener | None = None
-        self._final: dict[str, Any] | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -77,102 +64,6 @@ class FakeServer:
 
     def start(self) -> None:
         """Start listening; afterwards, ``url`` is known."""
-        if self._process:
-            self._start_process()
-        else:
-            self._start_thread()
-
-    def stop(self) -> None:
-        """Stop and drop requests in flight. The counts stay readable."""
-        if self._child is not None:
-            with suppress(OSError, ValueError):
-                self._final = self._stats(full=True)
-            child, self._child = self._child, None
-            assert child.stdin is not None
-            assert child.stdout is not None
-            child.stdin.close()
-            try:
-                child.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-            child.stdout.close()
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(PATIENCE)
-            self._loop = self._thread = None
-
-    @property
-    def url(self) -> str:
-        """The base URL, ending in ``/v1``."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}/v1"
-
-    def configure(self, **knobs: Unpack[Knobs]) -> None:
-        """Change some keywords while it runs; the others are unchanged."""
-        if self._child is not None:
-            self._ask("POST", "/_configure", to_plain(knobs))
-        else:
-            self._call(lambda: self._endpoint.configure(**knobs))
-
-    def reset(self) -> None:
-        """Clear the counts and restart the script; the behaviour is kept."""
-        if self._child is not None:
-            self._ask("POST", "/_reset")
-        else:
-            self._call(self._endpoint.reset)
-
-    @property
-    def count(self) -> int:
-        """The number of chat requests answered with status 200."""
-        return int(self._stats()["count"])
-
-    @property
-    def seen(self) -> Counter[int | str]:
-        """The number of replies by status, and of ``reset``, ``cut``, ``hang`` and ``gone`` (client left first)."""
-        return Counter({int(key) if key.isdigit() else key: value for key, value in self._stats()["seen"].items()})
-
-    @property
-    def unique(self) -> set[str]:
-        """The hashes of the answered request bodies: fewer than ``count`` if a request was paid for twice."""
-        return set(self._stats(full=True)["hashes"])
-
-    @property
-    def requests(self) -> list[dict[str, Any]]:
-        """The bodies of the last ``keep`` chat requests, whatever their outcome, in order of arrival."""
-        return list(self._stats(full=True)["requests"])
-
-    @property
-    def arrivals(self) -> list[tuple[float, int | str, int]]:
-        """The last ``keep`` chat requests: arrival time, outcome and tokens of each.
-
-        Times are seconds since the start or ``reset``. Outcomes are as in ``seen``, as planned on arrival. Tokens count
-        request and reply; 0 if refused.
-        """
-        return [(at, status, tokens) for at, status, tokens in self._stats(full=True)["arrivals"]]
-
-    @property
-    def max_in_flight(self) -> int:
-        """The maximum number of requests that waited for their replies at the same time."""
-        return int(self._stats()["max_in_flight"])
-
-    @property
-    def connections(self) -> int:
-        """The number of connections opened."""
-        return int(self._stats()["connections"])
-
-    def _stats(self, *, full: bool = False) -> dict[str, Any]:
-        if self._child is not None:
-            return self._ask("GET", "/_stats?full" if full else "/_stats")
-        if self._process:
-            if self._final is None:
-                raise OSError("the fake server's process is not running, or no longer listens")
-            return self._final
-        return self._call(lambda: self._endpoint.stats(full=full))
-
-    # In a thread
-
-    def _start_thread(self) -> None:
         from ragstone.testing.listener import Listener  # noqa: PLC0415 - aiohttp is for those who use a server
 
         self._loop = loop = asyncio.new_event_loop()
@@ -192,6 +83,69 @@ class FakeServer:
             raise
         self._port = listener.port
 
+    def stop(self) -> None:
+        """Stop and drop requests in flight. The counts stay readable."""
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(PATIENCE)
+            self._loop = self._thread = None
+
+    @property
+    def url(self) -> str:
+        """The base URL, ending in ``/v1``."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}/v1"
+
+    def configure(self, **knobs: Unpack[Knobs]) -> None:
+        """Change some keywords while it runs; the others are unchanged."""
+        self._call(lambda: self._endpoint.configure(**knobs))
+
+    def reset(self) -> None:
+        """Clear the counts and restart the script; the behaviour is kept."""
+        self._call(self._endpoint.reset)
+
+    @property
+    def count(self) -> int:
+        """The number of chat requests answered with status 200."""
+        return self._read(lambda books: books.count)
+
+    @property
+    def seen(self) -> Counter[int | str]:
+        """The number of replies by status, and of ``reset``, ``cut``, ``hang`` and ``gone`` (client left first)."""
+        return self._read(lambda books: Counter(books.seen))
+
+    @property
+    def unique(self) -> set[str]:
+        """The hashes of the answered request bodies: fewer than ``count`` if a request was paid for twice."""
+        return self._read(lambda books: {digest.hex() for digest in books.unique})
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The bodies of the last ``keep`` chat requests, whatever their outcome, in order of arrival."""
+        return self._read(lambda books: list(books.requests))
+
+    @property
+    def arrivals(self) -> list[tuple[float, int | str, int]]:
+        """The last ``keep`` chat requests: arrival time, outcome and tokens of each.
+
+        Times are seconds since the start or ``reset``. Outcomes are as in ``seen``, as planned on arrival. Tokens count
+        request and reply; 0 if refused.
+        """
+        return self._read(lambda books: list(books.arrivals))
+
+    @property
+    def max_in_flight(self) -> int:
+        """The maximum number of requests that waited for their replies at the same time."""
+        return self._read(lambda books: books.max_in_flight)
+
+    @property
+    def connections(self) -> int:
+        """The number of connections opened."""
+        return self._read(lambda books: books.connections)
+
+    def _read(self, look: Callable[[Books], T]) -> T:
+        return self._call(lambda: look(self._endpoint.books))
+
     def _call(self, work: Callable[[], T]) -> T:
         """Call ``work`` in the server's thread and wait for it, because the state is not locked."""
         if self._loop is None or threading.current_thread() is self._thread:
@@ -204,30 +158,3 @@ class FakeServer:
             return asyncio.run_coroutine_threadsafe(do(), self._loop).result(PATIENCE)
         except TimeoutError:
             raise TimeoutError("the fake server is stuck; does an answer block?") from None
-
-    # In a process
-
-    def _start_process(self) -> None:
-        command = [sys.executable, "-m", "ragstone.testing", "--host", self._host, "--port", str(self._port)]
-        command += ["--keep", str(self._keep), "--knobs", json.dumps(self._knobs), "--until-stdin-closes"]
-        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
-        assert self._child.stdout is not None
-        line = self._child.stdout.readline()
-        if not line:
-            self.stop()
-            raise OSError("the fake server did not start; its output is above")
-        self._port = int(json.loads(line)["port"])
-
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        address = urlsplit(self.url)
-        assert address.hostname is not None
-        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=PATIENCE)
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body))
-            reply = connection.getresponse()
-            plain: dict[str, Any] = json.loads(reply.read())
-        finally:
-            connection.close()
-        if reply.status != 200:
-            raise ValueError(plain["error"]["message"])
-        return plain
