@@ -73,23 +73,19 @@ def test_the_mapping_of_the_file_is_for_files(tmp_path: Path) -> None:
     assert run["r1"]["response"] == "Steel."
 
 
-def test_the_layout_and_mapping_of_the_file_are_not_for_results(tmp_path: Path) -> None:
-    """A run's results are read again under them, and named by their own fields; what is typed counts."""
+def test_a_mapping_of_the_file_is_named_as_such(tmp_path: Path) -> None:
+    """A field that no record has is refused where it is written; what is typed counts."""
     Path("ragstone.toml").write_text('[fields]\ncontexts = "found"\n[run]\nrecords = "data"\nfrom = "records"\n')
     row = {"id": "r1", "response": "Steel.", "found": ["It is steel."]}
     Path("a.json").write_text(json.dumps({"data": [row]}))
-    first = evaluate("a.json", "grounding", store=tmp_path / "s.db", out="main")
-    again = evaluate("main/results.jsonl", "grounding", store=tmp_path / "s.db")
-    assert (again["r1"]["contexts"], again.spec["fields"]) == (first["r1"]["contexts"], {})
-    assert first.spec["fields"] == {"contexts": "found"}
+    assert evaluate("a.json", "grounding", store=tmp_path / "s.db").spec["fields"] == {"contexts": "found"}
     Path("b.json").write_text(json.dumps({"data": [{"id": "r1", "response": "Steel.", "hits": ["It is steel."]}]}))
-    for source, typed, message in (
-        ("b.json", None, 'ragstone.toml: [fields] contexts = "found": no record has it; available: id, response, hits'),
-        ("b.json", {"contexts": "hit"}, "--field contexts=hit: no record has it; did you mean 'hits'?"),
-        ("main/results.jsonl", {"contexts": "hit"}, "--field contexts=hit: no record has it; available: id, question"),
+    for typed, message in (
+        (None, 'ragstone.toml: [fields] contexts = "found": no record has it; available: id, response, hits'),
+        ({"contexts": "hit"}, "--field contexts=hit: no record has it; did you mean 'hits'?"),
     ):
         with pytest.raises(ConfigError) as caught:
-            evaluate(source, "grounding", fields=typed, store=tmp_path / "s.db")
+            evaluate("b.json", "grounding", fields=typed, store=tmp_path / "s.db")
         assert message in str(caught.value)
 
 

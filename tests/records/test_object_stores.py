@@ -170,13 +170,3 @@ def test_a_folder_of_this_machine(tmp_path: Path) -> None:
     found = list(open_records(tmp_path))
     assert [record.id for record in found] == ["r1", "r2", "r0", "r1#2"]
     assert "run_id" not in found[0].meta  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("zstd", [False, True])
-def test_a_run_s_folder_is_its_results(tmp_path: Path, *, zstd: bool) -> None:
-    """Its page and its summary are no records."""
-    options: dict[str, Any] = {"store": tmp_path / "s.db", "out": tmp_path / "out", "zstd": zstd}
-    api.evaluate(ROWS, "grounding", **options).store.close()
-    assert len([*(tmp_path / "out").iterdir()]) == 4
-    with open_records(tmp_path / "out") as source:
-        assert [record.id for record in source] == [row["id"] for row in ROWS]

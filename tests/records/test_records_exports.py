@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragstone import evaluate
-from ragstone.errors import ConfigError, RecordError
+from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import Layout, SetAside, open_records, survey
 from ragstone.types import DETAILS, Record
 from reading import outcomes, records, refusal
@@ -735,31 +735,23 @@ def test_a_row_of_another_shape_is_read_or_counted() -> None:
         assert source.recognised == ("LangChain results: 2 records; skipped: 1 with an unexpected structure",)
 
 
-def test_results_are_the_records_that_they_came_from() -> None:
-    """With nuggets, citations, grades and meta, of which nothing is said of the record twice."""
-    rows: list[Any] = [
-        {
-            "id": "a", "topic": "billing", "question": "How much is it?", "response": "Twelve euros [p9].",
-            "contexts": [{"id": "p9", "text": "It costs twelve euros.", "score": 0.3}], "reference": "12 euros",
-            "nuggets": [{"text": "It costs twelve euros", "importance": "vital"}, "It is a fee"],
-            "citations": [{"span": {"start": 0, "end": 12}, "passages": ["p9"]}],
-            "relevant": {"p9": 1}, "answerable": True, "meta": {"team": "x"},
-        },
-        {"id": "a", "question": "How long?", "response": "Two hours.", "contexts": ["Six hours."], "customer": "acme"},
-        {"id": "broken", "contexts": 5},
-        {"id": "none", "question": "How?", "response": "So."},
-        {"id": "nothing", "question": "How?", "response": "So.", "contexts": []},
-    ]  # fmt: skip
-    run = evaluate(rows, metrics=["grounding", "nugget_recall"], on_error="skip", store=None)
-    with open_records([orjson.loads(orjson.dumps(result)) for result in run.results()]) as source:
-        again = [record for record in source if isinstance(record, Record)]
-        assert survey(source).recognised == ("Ragstone results: 4 records; skipped: 1 unreadable in that run",)
-    first = records(rows, on_error="skip")
-    same = ("id", "topic", "question", "response", "contexts", "reference", "nuggets", "citations", "relevant",
-            "answerable", "meta")  # fmt: skip
-    for old, new in zip(first, again, strict=True):
-        assert [getattr(new, name) for name in same] == [getattr(old, name) for name in same]
-    assert [(record.id, record.topic) for record in again[:2]] == [("a", "a"), ("a#2", "a")]
+def test_results_are_not_records(tmp_path: Path) -> None:
+    """Whatever the format is said to be, and a folder of them neither; the input of the run is."""
+    evaluate(
+        [{"id": "a", **RECORD}, {"id": "b", "contexts": 5}], "grounding", on_error="skip", store=None, out=tmp_path
+    )
+    path = tmp_path / "results.jsonl"
+    scored, aside = map(orjson.loads, path.read_bytes().splitlines())
+    for source, said in (
+        (path, "results.jsonl:1: a result of a run, not a record"),
+        ([scored], "a result of a run, not a record"),
+        ([aside], "a result of a run, not a record"),
+        (tmp_path, f"{tmp_path}: the results of a run, not records"),
+    ):
+        for layout in (None, Layout("records")):
+            with pytest.raises(InputError) as caught:
+                records(source, layout=layout, on_error="skip")
+            assert str(caught.value).endswith(f"{said}; specify the input of that run")
 
 
 def test_names_are_matched_in_any_spelling() -> None:
@@ -850,12 +842,7 @@ def test_a_passage_of_blanks_is_read_at_once(text: str) -> None:
     assert time.monotonic() - started < 2
 
 
-RESULT = {
-    "id": "a", "topic": "b", "position": 1, "question": "How much?", "response": "Twelve.", "scores": [],
-    "contexts": [{"id": "p", "rank": 1, "text": "Twelve euros."}], "citations": [[0, 2, ["p"]]], "relevant": {"p": 1},
-    "units": [{"id": "a/bank/1", "text": "Twelve", "importance": "vital"}], "meta": {"team": "x"},
-}  # fmt: skip
-SAMPLES = [RESULT, *(row for path in sorted(EXPORTS.glob("*.json*")) for row in plain_rows(path))]
+SAMPLES = [row for path in sorted(EXPORTS.glob("*.json*")) for row in plain_rows(path)]
 KEYS = sorted({key for row in SAMPLES for holder in holders_of(row) if isinstance(holder, dict) for key in holder})
 json_values = st.recursive(
     st.none()

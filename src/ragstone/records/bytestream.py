@@ -180,7 +180,7 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
 def _nearest(path: Path) -> str:
     """Suggest the file in the same folder with the most similar name, else list those with the same extension."""
     if str(path) == "last":
-        return "last is a run; specify a file of records, or a folder written by run -o"
+        return "last is a run; specify a file of records"
     try:
         names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:

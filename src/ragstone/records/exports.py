@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from ragstone.errors import ConfigError, RecordError
+from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import (
     from_chat,
     from_evaluators,
@@ -62,10 +62,6 @@ _ROOT: Final = (
     "contexts: the retriever spans, or the rerankers after them"
 )
 EXPORTS: Final = (
-    Export(
-        "ragstone", "Ragstone results", "the record of each result, with its contexts, nuggets and meta",
-        from_evaluators.is_result, from_evaluators.result_row,
-    ),
     Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
     Export("mlflow", "MLflow traces", _ROOT, from_spans.is_mlflow, spans=from_spans.mlflow_spans),
     Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, spans=from_spans.spans),
@@ -140,11 +136,6 @@ class Layout(Struct, frozen=True):
         if self.path.endswith("[]"):
             force_setattr(self, "path", self.path.removesuffix("[]"))
 
-    @property
-    def given(self) -> Layout:
-        """The layout without settings from configuration files."""
-        return Layout("" if "name" in self.files else self.name, "" if "path" in self.files else self.path)
-
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
         """Yield the input's rows with canonical names; ``tally`` counts records and skipped rows."""
         with self._read(items, fields) as (whole, export):
@@ -201,6 +192,8 @@ class Layout(Struct, frozen=True):
             if not isinstance(value, dict):
                 yield where, value
                 continue
+            if {"position", "scores"} <= set(value) and not {"units", "set_aside"}.isdisjoint(value):
+                raise InputError(f"{where}: a result of a run, not a record; specify the input of that run")
             if self.path:
                 name, rows = "item", find(value, self.path)
             elif self.name == PLAIN or not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:

@@ -103,11 +103,6 @@ class Fields(Struct, frozen=True):
         listed = ((name, [paths] if isinstance(paths, str) else paths) for name, paths in self.paths.items())
         return tuple((name, path) for name, paths in listed for path in paths)
 
-    @property
-    def given(self) -> Fields:
-        """The mapping without fields set in configuration files."""
-        return Fields({name: paths for name, paths in self.paths.items() if name not in self.files})
-
     def written(self, name: str, path: str = "") -> str:
         """Return a field's mapping as the user wrote it, for messages."""
         return written(self.files.get(name), f"[fields] {name}", f"--field {name}", path)

@@ -1,10 +1,10 @@
-"""Read data sets of other evaluators and results of earlier runs, where aliases alone are not enough."""
+"""Read data sets of other evaluators, where aliases alone are not enough."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from ragstone.records.fields import NOTES, TOPIC
+from ragstone.records.fields import NOTES
 from ragstone.records.logged_texts import answered
 from ragstone.records.mapping import Row
 from ragstone.records.paths import find_first
@@ -17,10 +17,6 @@ RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_m
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
 BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
 ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export spans to keep them apart"
-
-SET_ASIDE = "unreadable in that run"
-SAME_KEYS = ("id", "question", "response", "reference", "relevant", "answerable")
-"""Keys that results and records have in common."""
 
 
 def is_ragas(row: Row) -> bool:
@@ -99,39 +95,3 @@ def promptfoo_row(row: Row) -> Row | str:
         **({"id": row["id"]} if isinstance(row.get("id"), str) else {}),
         **({"promptfoo": meta} if meta else {}),
     }
-
-
-def is_result(row: Row) -> bool:
-    """Return whether a row is a line of ``results.jsonl``."""
-    return isinstance(row.get("scores"), list) and "position" in row and ("units" in row or "set_aside" in row)
-
-
-def result_row(row: Row) -> Row | str:
-    """Return the record of a result with its topic, nuggets from the bank and ``meta``, or the reason to skip it."""
-    if "set_aside" in row:
-        return SET_ASIDE
-    meta, contexts = row.get("meta"), None if row.get("contexts_missing") else row.get("contexts")
-    units = [unit for unit in _listed(row.get("units")) if isinstance(unit, dict)]
-    bank = [{key: unit.get(key) for key in ("text", "importance")} for unit in units if "/bank/" in str(unit.get("id"))]
-    cited = [
-        {"span": {"start": one[0], "end": one[1]}, "passages": one[2]}
-        for one in _listed(row.get("citations"))
-        if isinstance(one, list) and len(one) == 3
-    ]
-    return {
-        **{name: row[name] for name in SAME_KEYS if name in row},
-        **({TOPIC: row["topic"]} if isinstance(row.get("topic"), str) else {}),
-        "contexts": [_passage(one) for one in contexts] if isinstance(contexts, list) else contexts,
-        **({"citations": cited} if cited else {}),
-        **({"nuggets": bank} if bank else {}),
-        **({"meta": meta} if isinstance(meta, dict) else {}),
-    }
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _passage(one: Any) -> Any:
-    """Return a passage without its rank, which follows from its position."""
-    return {key: value for key, value in one.items() if key != "rank"} if isinstance(one, dict) else one

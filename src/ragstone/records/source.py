@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
@@ -25,7 +25,6 @@ from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
 from ragstone.records.file_formats import reader_of, stem_of
-from ragstone.records.from_evaluators import is_result
 from ragstone.records.ids import REPEATED, Names, first_repeated
 from ragstone.records.mapping import Mapper, Row, Rows
 from ragstone.records.span_join import Recognised
@@ -278,8 +277,7 @@ def open_records(
             ``datasets.Dataset``. Input that can be read only once is copied to a private temporary file. With
             several files, a record that names no run gets ``meta["run_id"]``: its file's name without extensions,
             including folders if two files have the same name.
-        fields: canonical field to dotted path, see `Fields`. Settings for fields and layout from configuration files
-            are ignored for Ragstone's own results.
+        fields: canonical field to dotted path, see `Fields`.
         blocks: maps each key that may hold a metric's parameters to the metric's name.
         on_error: how to handle unreadable records: ``stop`` raises, ``skip`` yields a SetAside.
         inspect: called with every record in every reading; an InputError it raises becomes that record's error.
@@ -292,7 +290,7 @@ def open_records(
     Raises:
         RecordError: the file is missing, unreadable, empty or of an unknown format.
         ConfigError: the mapping or the ``hf://`` address is invalid, or an input is given twice.
-        InputError: the object is not a source of records.
+        InputError: the object is not a source of records, or a folder with the results of a run.
     """
     joined = [one for one in (topics, bank, qrels) if one is not None]
     fields = fields if isinstance(fields, Fields) else Fields(fields)
@@ -303,8 +301,6 @@ def open_records(
     with ExitStack() as undo:  # deletes the copies if a later part cannot be opened
         several = paths and listed is source and len(paths) == len(listed)
         parts = _several(paths, mapper, undo) if several else _parts(source, mapper, undo)
-        if (fields.files or layout.files) and all(map(_has_results, parts)):
-            mapper, layout = Mapper(fields.given, blocks), layout.given
         if not several and len(parts) > 1 and _are_spans(parts, mapper.fields, layout):
             copies = tuple(path for part in parts for path in part.temporary)
             parts = [InputPart(_names(parts), partial(_in_turn, [part.items for part in parts]), copies)]
@@ -333,7 +329,7 @@ def _several(names: Sequence[str], mapper: Mapper, undo: ExitStack) -> list[Inpu
 
 
 def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
-    """Return the parts of one input: one, those of a folder (read as one file), or the results of a run folder."""
+    """Return the parts of one input: one, or those of a folder, which are read as one file."""
     if object_stores.is_address(source):
         names: list[Any] = list(object_stores.parts_of(source))
     elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
@@ -343,7 +339,7 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     else:
         names = [source]
     if len(names) > 1 and any(PurePath(name).name == "run.json" for name in names):
-        names = [name for name in names if stem_of(PurePath(name)).name == "results"] or names
+        raise InputError(f"{source}: the results of a run, not records; specify the input of that run")
     return [_part(name, mapper, undo) for name in names]
 
 
@@ -372,13 +368,6 @@ def _in_turn(files: Sequence[Callable[[], Rows]]) -> Rows:
                 yield from rows
         except RecordError as error:
             yield error.where, error.with_traceback(None)
-
-
-def _has_results(part: InputPart) -> bool:
-    """Return whether the first row of a part is a Ragstone result."""
-    with suppress(RecordError), closing(part.items()) as items:
-        return any(isinstance(row, dict) and is_result(row) for _, row in islice(items, 1))
-    return False
 
 
 def _runs(names: Sequence[str]) -> list[str]:
