@@ -1,7 +1,7 @@
 """Read and write leaderboards: the score of each run on each topic, as used by trec_eval, ir_measures and AutoJudge.
 
 Three formats have columns separated by white space, one is JSON lines. A row over all topics has the topic ``all``.
-Values round-trip exactly. A file that does not show which of two columns is the topic is refused, not guessed.
+Values round-trip exactly. Files have no header. Which of the four-column formats a file has is not guessed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -31,15 +31,7 @@ COLUMNS: Final[Mapping[Form, tuple[str, ...]]] = {
     "ir_measures": ("run", "topic", "measure", "value"),
 }
 KEYS: Final = {"run": "run_id", "topic": "topic_id", "measure": "measure", "value": "value"}
-"""The keys of a JSON line, also accepted as column names in a header."""
-
-HEADERS: Final[Mapping[str, str]] = {key: column for column, key in KEYS.items()} | {
-    "run": "run", "runid": "run", "system": "run", "topic": "topic", "qid": "topic", "query_id": "topic",
-    "request_id": "topic", "narrative_id": "topic", "metric": "measure", "score": "value",
-}  # fmt: skip
-
-ALL: Final = "all"
-"""The topic of a row over all topics."""
+"""The keys of a JSON line."""
 
 OWN_NAME: Final = "runid"
 """The measure of trec_eval's first row, whose value is the run's name rather than a number."""
@@ -62,7 +54,7 @@ HALVES: Final = re.compile(r"[\ud800-\udfff]")
 
 
 class LeaderboardRow(NamedTuple):
-    """The value of a measure for one run on one topic (or `ALL`)."""
+    """The value of a measure for one run on one topic, or on the topic ``all``."""
 
     run: str
     topic: str
@@ -115,15 +107,14 @@ def _line(row: LeaderboardRow, form: Form) -> bytes:
 def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] = "auto") -> list[LeaderboardRow]:
     """Read a leaderboard, plain or compressed, or a folder of them, in the order of the file names.
 
-    ``auto``: JSON lines begin with ``{``; three columns are ``trec_eval``. With four columns, the topic is identified
-    by a header, by ``all``, or by a column that contains only numbers. In ``trec_eval`` the run is the file's name
-    without ``.gz``, ``.zst``, ``.txt``, ``.tsv`` and ``.eval``, and the row ``runid`` is skipped. Repeated rows are
-    read once.
+    ``auto``: JSON lines begin with ``{``; three columns are ``trec_eval``; with four columns, the format must be given.
+    In ``trec_eval`` the run is the file's name without ``.gz``, ``.zst``, ``.txt``, ``.tsv`` and ``.eval``, and the row
+    ``runid`` is skipped. Repeated rows are read once.
 
     Raises:
         ConfigError: unknown format.
         RecordError: a file cannot be read or has no rows, a row has other columns, a value is not a finite number,
-            a run has two values for a topic and measure, or the format is ambiguous; the message names the line.
+            a run has two values for a topic and measure, or four columns have no format; the message names the line.
     """
     if form not in ("auto", *FORMS):
         raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
@@ -162,16 +153,13 @@ def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
         found.append((where, text.decode().split()))
     wide = len(found[0][1])
     if wide not in (3, 4):
-        raise RecordError(found[0][0], f"expected 3 or 4 columns, found {wide}", _shown())
+        shown = "; ".join(f"{form}: {' '.join(columns)}" for form, columns in COLUMNS.items())
+        raise RecordError(found[0][0], f"expected 3 or 4 columns, found {wide}", shown)
     for where, cells in found:
         if len(cells) != wide:
             said = f"{counted(len(cells), 'column')} but the first row has {wide}"
             raise RecordError(where, said, "expected one value per line")
     return found
-
-
-def _shown() -> str:
-    return "; ".join(f"{form}: {' '.join(columns)}" for form, columns in COLUMNS.items())
 
 
 def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, LeaderboardRow]]:
@@ -182,15 +170,13 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
         yield from ((where, row) for where, text in lines for row in _of_json(text, where))
         return
     found = _cells(lines)
-    header = _header(found[0][1])
-    if header:
-        where = found.pop(0)[0]
-        if not found:
-            raise RecordError(where, "a header but no rows", "expected at least one")
-    columns = COLUMNS[_told(found, header, origin.name) if form == "auto" else form]
-    if len(columns) != len(found[0][1]) or (header and header != columns):
-        there = " ".join(header) if header else counted(len(found[0][1]), "column")
-        raise RecordError(found[0][0], f"{there}, but {form} has {' '.join(columns)}", "use another format")
+    wide = len(found[0][1])
+    if form == "auto" and wide == 4:
+        raise RecordError(origin.name, "four columns in an unknown order", "specify the format: tot or ir_measures")
+    columns = COLUMNS["trec_eval" if form == "auto" else form]
+    if len(columns) != wide:
+        said = f"{counted(wide, 'column')}, but {form} has {' '.join(columns)}"
+        raise RecordError(found[0][0], said, "use another format")
     named = [(where, dict(zip(columns, cells, strict=True))) for where, cells in found]
     scores = [(where, row) for where, row in named if "run" in row or row["measure"] != OWN_NAME]
     if not scores:
@@ -199,43 +185,6 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
     for where, row in scores:
         value = _number(row["value"], where)
         yield where, LeaderboardRow(row.get("run", run), row["topic"], row["measure"], value)
-
-
-def _header(cells: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that a header names; empty if the first row is not a header."""
-    found = tuple(HEADERS.get(cell.lower(), "") for cell in cells)
-    return found if "" not in found and len(set(found)) == len(found) else ()
-
-
-def _told(found: Sequence[tuple[str, list[str]]], header: tuple[str, ...], name: str) -> Form:
-    """Return the format of rows in columns; raise RecordError if neither header nor content shows it."""
-    if header:
-        known = next((form for form, columns in COLUMNS.items() if columns == header), None)
-        if known is None:
-            raise RecordError(name, f"columns {' '.join(header)}, which is not a known format", _shown())
-        return known
-    if len(found[0][1]) == 3:
-        return "trec_eval"
-    topic = _topic_column([{cells[at] for _, cells in found} for at in range(3)])
-    if topic is None:
-        raise RecordError(
-            name, "four columns, and nothing shows which one is the topic", "specify the format: tot or ir_measures"
-        )
-    return "ir_measures" if topic == 1 else "tot"
-
-
-def _topic_column(columns: Sequence[set[str]]) -> int | None:
-    """Return which of the second and third column holds the topic; None if their values do not show it.
-
-    ``all`` is a topic, and a column of numbers cannot be the measures. If the two rules disagree, the result is None.
-    """
-    totals = [at for at in range(3) if ALL in columns[at]]
-    numbered = [at for at in (1, 2) if columns[at] - {ALL} and all(map(str.isdecimal, columns[at] - {ALL}))]
-    if totals in ([1], [2]) and numbered in ([], totals, [1, 2]):
-        return totals[0]
-    if totals in ([], [1, 2]) and len(numbered) == 1:
-        return numbered[0]
-    return None
 
 
 def _number(cell: str, where: str) -> float:
