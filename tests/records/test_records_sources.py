@@ -7,7 +7,6 @@ import io
 import os
 import subprocess
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from msgspec.structs import replace
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import SetAside, Source, open_records, survey
 from ragstone.records.ids import Names
+from ragstone.records.leaderboards import read_leaderboard
 from ragstone.records.limits import CHUNK
 from ragstone.types import Citation, Nugget, Passage, Record, Span
 from reading import outcomes, record_of, records
@@ -258,27 +258,15 @@ def test_unusable_standard_input_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_named_pipe_is_read_like_standard_input(tmp_path: Path) -> None:
-    """Shells hand over the output of a command that way."""
-    path = tmp_path / "pipe.csv"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(b"id,x\na,1\n",))
-    writer.start()
-    with open_records(path) as source:
-        assert ids(source) == ids(source) == ["a"]
-    writer.join()
-
-
-def test_a_named_pipe_without_a_writer_is_not_waited_for_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ragstone.records.bytestream.WRITER_WAIT", 0.1)
+def test_a_named_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    """Without a writer it would be waited for without end."""
     path = tmp_path / "pipe.jsonl"
     os.mkfifo(path)
-    with pytest.raises(
-        RecordError, match=r"pipe\.jsonl: no data in the pipe for 0\.1 s; start the program that writes to it"
-    ):
-        open_records(path)
+    for read in (open_records, read_leaderboard):
+        with pytest.raises(RecordError) as caught:
+            read(path)
+        said = "this is a pipe, which can be read only once; use standard input (-) or a file"
+        assert str(caught.value) == f"{path}: {said}"
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])

@@ -1,4 +1,4 @@
-"""Read bytes from files (plain, gzip or Zstandard), pipes and standard input.
+"""Read bytes from files (plain, gzip or Zstandard) and standard input.
 
 Errors of the operating system and the decompressors become a RecordError that says how far reading got. A stream that
 cannot be read twice is first copied to a temporary file that only its owner can read.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import difflib
 import io
 import os
-import stat
 import sys
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from typing import Any, BinaryIO, Final, Self, cast
 from msgspec import Struct
 
 from ragstone.errors import RecordError
-from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES, WRITER_WAIT
+from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES
 
 MOST_NAMES: Final = 10_000
 """Maximum number of names in a folder to search for a similar one."""
@@ -149,8 +147,12 @@ def _zstd() -> Any:
 
 
 def origin_of(path: Path, *, name: str = "") -> Origin:
-    """Check a file and detect its compression; raise RecordError if it is missing, unreadable or empty."""
+    """Check a file and detect its compression; raise RecordError if it is missing, unreadable, empty or a pipe."""
     try:
+        if path.is_fifo():  # opening it could wait for ever
+            raise RecordError(
+                str(path), "this is a pipe, which can be read only once", "use standard input (-) or a file"
+            )
         with path.open("rb") as handle:
             head = handle.read(4)
     except IsADirectoryError:
@@ -211,14 +213,6 @@ def files_in(folder: Path) -> list[Path]:
         raise RecordError(str(folder), reason(error)) from None
 
 
-def is_pipe(path: Path) -> bool:
-    """Return whether a path is a pipe (a named pipe, ``/dev/stdin``), which can be read only once."""
-    try:
-        return stat.S_ISFIFO(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
-
-
 def standard_input() -> Iterator[bytes]:
     """Yield the bytes of standard input; raise RecordError if there is none."""
     if sys.stdin is None:
@@ -229,29 +223,6 @@ def standard_input() -> Iterator[bytes]:
         return
     while chunk := binary.read(CHUNK):
         yield chunk
-
-
-def pipe(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a pipe; raise RecordError if a named pipe has no writer for `WRITER_WAIT` seconds."""
-    end = time.monotonic() + WRITER_WAIT
-    named = path.resolve().exists()  # only a named pipe can get a writer later
-    try:
-        # O_NONBLOCK: otherwise opening would wait for a writer indefinitely.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as handle:
-            # Empty bytes mean no writer yet; None means that the writer has not written anything yet.
-            while (chunk := handle.read(CHUNK)) == b"" and named:
-                if time.monotonic() > end:
-                    raise RecordError(
-                        str(path), f"no data in the pipe for {WRITER_WAIT:g} s", "start the program that writes to it"
-                    )
-                time.sleep(0.05)
-            os.set_blocking(handle.fileno(), True)
-            if chunk:
-                yield chunk
-            while chunk := handle.read(CHUNK):
-                yield chunk
-    except OSError as error:
-        raise RecordError(str(path), reason(error)) from None
 
 
 def _blank(so_far: int, data: bytes, where: str) -> int:

@@ -17,8 +17,5 @@ MAX_SPOOL_BYTES: Final = 16 * 2**30
 MAX_BLANK_BYTES: Final = 2**20
 """Maximum length of a run of white space, such as blank lines. 1 MiB."""
 
-WRITER_WAIT: Final = 30.0
-"""Seconds to wait for a named pipe to get a writer."""
-
 CHUNK: Final = 2**18
 """Bytes read at a time. 256 KiB."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, object_stores
-from ragstone.records.bytestream import files_in, is_pipe, origin_of, pipe, spool, standard_input
+from ragstone.records.bytestream import files_in, origin_of, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
 from ragstone.records.exports import Layout
 from ragstone.records.fields import Fields
@@ -79,7 +79,7 @@ class Source:
     """Records in input order; each iteration reads the input again and gives the same ids.
 
     ``name`` is for display, ``place`` the absolute path of the input (empty: a stream or an object). Use the source as
-    a context manager or call `close` to delete the temporary copies of standard input, pipes and iterators.
+    a context manager or call `close` to delete the temporary copies of standard input and iterators.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ def open_records(
             copies = tuple(path for part in parts for path in part.temporary)
             parts = [InputPart(_names(parts), partial(_in_turn, [part.items for part in parts]), copies)]
         undo.pop_all()
-    given = [_real(path) for path in paths if path != "-" and not is_pipe(Path(path))]
+    given = [_real(path) for path in paths if path != "-"]
     place = _printable("\n".join(given)) if len(given) == len(listed) else ""
     return Source(
         parts, mapper, on_error=on_error, inspect=inspect, joined=joined, cut=cut, layout=layout, place=place
@@ -399,9 +399,6 @@ def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> Inp
         path, name = (copy := spool("stdin", standard_input())), "stdin"
     elif isinstance(source, str | os.PathLike):
         path, name = Path(source), called
-        if is_pipe(path):
-            name = called or path.name
-            path = copy = spool(name, pipe(path), suffix="".join(path.suffixes[-2:]))
     else:
         return _of_python(source, undo)
     if copy is not None:
