@@ -258,7 +258,7 @@ def test_without_a_shared_word_nothing_is_supported() -> None:
     """The probability is 0, with the missing words as the reason and no evidence."""
     (verdict,) = rate("Quantum computers factor integers.")
     assert (verdict.label, verdict.probability, verdict.evidence) == ("no", 0.0, ())
-    assert verdict.reason == "not found: Quantum, computers, factor, integers"
+    assert verdict.reason == 'not found: "Quantum", "computers", "factor", "integers"'
 
 
 @pytest.mark.parametrize("contexts", [(), ("",), (" \n",)])
@@ -322,7 +322,7 @@ def test_a_whole_response_is_the_mean_of_its_sentences() -> None:
     most = model().support.yes - 0.01
     assert verdict.probability == pytest.approx(min((good.probability + bad.probability) / 2, most), abs=1e-6)
     assert verdict.label == "1"
-    assert f'lowest: "It exports 40 violins." {bad.reason.capitalize()}' in verdict.reason
+    assert f'lowest: "It exports 40 violins.", {bad.reason}' in verdict.reason
     assert verdict.evidence[0].text == "Moscow is the capital of Russia."
 
 
@@ -340,9 +340,10 @@ def test_relevance_names_the_shared_and_the_missing_words() -> None:
     assert about.probability is beside.probability is None
     both = embedded(Rate("relevance", units, YES_NO, question=question)).verdicts
     assert both[0].probability > both[1].probability
-    assert about.reason == "includes a number; words shared with the question: inhabitants, Moscow"
+    assert about.reason == 'includes a number; words shared with the question (2 of 2): "inhabitants", "Moscow"'
     assert beside.reason == (
-        "includes no number; contains none of the question's words (inhabitants, Moscow); other passages contain some"
+        "includes no number; contains none of the question's words "
+        '("inhabitants", "Moscow"); other passages contain some'
     )
     assert about.evidence[0].passage == "p1"
     assert beside.evidence == ()
@@ -509,7 +510,9 @@ def test_a_reason_names_what_tells_most() -> None:
     """Of more words than it has room for: numbers, then names, then the rarest, in the order of the claim."""
     text = "While there are often very many other good things, Zanzibar had 4711 lighthouses and glockenspiels."
     (verdict,) = rate(text)
-    named = verdict.reason.removeprefix("not found: ").split(" (")[0].split(", ")
+    words, _, more = verdict.reason.removeprefix("not found: ").partition(" and ")
+    named = [word.strip('"') for word in words.split(", ")]
+    assert more.startswith("2 more")
     assert len(named) == 5
     assert [word for word in named if word in ("Zanzibar", "4711", "lighthouses", "glockenspiels")] == [
         "Zanzibar",

@@ -279,7 +279,7 @@ def test_a_response_counts_it_as_a_sentence_like_any() -> None:
     assert missing.probability is not None
     assert denied.probability is not None
     assert missing.probability > denied.probability
-    assert "passage 1 has: Ambient, Mode" in (denied.reason or "")
+    assert 'passage 1 has "Ambient", "Mode"' in (denied.reason or "")
 
 
 def test_a_trace_reads_it_as_support_does() -> None:

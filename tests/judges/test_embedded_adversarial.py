@@ -345,7 +345,7 @@ def test_a_middle_label_is_partly_found() -> None:
     (verdict,) = embedded(Rate("support", (unit,), GRADE_0_3, passages=(there,))).verdicts
     assert isinstance(verdict, Verdict)
     assert verdict.label == "2"
-    assert verdict.reason.startswith("partly found in passage 1; missing: ")
+    assert verdict.reason.startswith("partly found in passage 1; not found: ")
 
 
 @pytest.mark.parametrize("claim", ["It is the one of them.", "And so it was, for all of that.", "This is what it is."])

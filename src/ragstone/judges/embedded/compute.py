@@ -16,7 +16,7 @@ from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import is_vital, model
 from ragstone.judges.embedded.nuggets import of_answer, of_passages
 from ragstone.judges.embedded.relevance import question_words, relevance
-from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, in_order, judged, named, response
+from ragstone.judges.embedded.support import SupportOutcome, Window, assigned, in_order, judged, listing, response
 from ragstone.judges.embedded.tracing import trace
 from ragstone.segment import language_of
 
@@ -82,6 +82,6 @@ def _importance(text: str, question: str) -> dict[str, Any]:
         return {"reason": "the question has no words to look for"}
     close, shared = words.closeness(text)
     vital = is_vital(close)
-    common = f": {', '.join(named(shared))}" if shared else ""
-    reason = f"{'close' if vital else 'not close'} to the question ({close:.2f}, {WEAK}){common}"
+    common = f"; shared words: {listing(shared)}" if shared else ""
+    reason = f"{'close' if vital else 'not close'} to the question by a {WEAK} (closeness {close:.2f}){common}"
     return {"chance": round(close, 6), "vital": vital, "windows": [], "reason": reason}

@@ -70,10 +70,11 @@ WORSE: Final = frozenset(("heaviest", "overstated", "doubted", "voice"))
 class Finding(Struct, frozen=True):
     """The result of looking up one statement: features, best windows, and words found in no passage, in order.
 
-    There are at most ``WORDS_NAMED`` ``missing`` words: numbers first, then names, then the rarest. ``telling`` are
-    those of them that are meaningful by themselves. ``echoed``: all of them occur in the question. ``clash`` is a fact
-    that the evidence states differently. ``quotes`` are the parts of the windows that decide. ``partial``: a word that
-    a brief statement is about is missing, so it cannot be supported ("The lid is gold" by "The lid is made of steel").
+    There are at most ``WORDS_NAMED`` ``missing`` words: numbers first, then names, then the rarest; ``unnamed`` counts
+    the others. ``telling`` are those of them that are meaningful by themselves. ``echoed``: all of them occur in the
+    question. ``clash`` is a fact that the evidence states differently. ``quotes`` are the parts of the windows that
+    decide. ``partial``: a word that a brief statement is about is missing, so it cannot be supported ("The lid is gold"
+    by "The lid is made of steel").
     """
 
     features: Features
@@ -87,6 +88,7 @@ class Finding(Struct, frozen=True):
     echoed: bool = False
     quotes: tuple[tuple[int, int, int], ...] = ()
     partial: bool = False
+    unnamed: int = 0
 
 
 def find(
@@ -126,7 +128,7 @@ def find(
         )
         union |= agreed
         windows = [(where, mask | agreed) for where, mask in windows]
-    lost = _telling(statement, union, asked)
+    lost, unnamed = _telling(statement, union, asked)
     missing = tuple(surfaces[statement.stems[i]] for i in lost)
     telling = tuple(surfaces[statement.stems[i]] for i in lost if statement.w[i] >= TELLING)
     features = _features(claim, statement, library, union, windows)
@@ -136,7 +138,7 @@ def find(
     brief = len(statement.stems) <= BRIEF and features.near < MOST
     partial = brief and _lacks(claim, statement, union, places, library)
     words = len(statement.tokens)
-    return Finding(features, places, missing, shared, words, share, found, telling, echoed, parts, partial)
+    return Finding(features, places, missing, shared, words, share, found, telling, echoed, parts, partial, unnamed)
 
 
 def _quotes(statement: Statement, masks: Masks, place: Stretch, library: Library) -> list[tuple[int, int, int]]:
@@ -205,19 +207,21 @@ def grammar() -> frozenset[str]:
     return frozenset(stem_of(word, LANGUAGE) for word in every - telling) | listed_stems("selves", LANGUAGE)
 
 
-def _telling(statement: Statement, union: int, asked: Collection[str]) -> list[int]:
-    """Return the missing words to name, by index; those of the question only if there are no others."""
+def _telling(statement: Statement, union: int, asked: Collection[str]) -> tuple[list[int], int]:
+    """Return the missing words to name, by index, and how many others are missing.
+
+    Words of the question are named and counted only if there are no others.
+    """
     every = [i for i, stem in enumerate(statement.stems) if not union >> i & 1 and stem not in grammar()]
     lost = [i for i in every if statement.stems[i] not in asked] or every
-    if len(lost) <= WORDS_NAMED:
-        return lost
     kinds = {token.stem: token.kind for token in statement.tokens}
 
     def told(i: int) -> tuple[bool, bool, float, int]:
         kind = kinds[statement.stems[i]]
         return kind == NUMBER, kind == NAME, statement.w[i], -i
 
-    return sorted(nlargest(WORDS_NAMED, lost, told))
+    best = sorted(nlargest(WORDS_NAMED, lost, told))
+    return best, len(lost) - len(best)
 
 
 def _lacks(claim: str, statement: Statement, union: int, places: Sequence[Stretch], library: Library) -> bool:

@@ -184,16 +184,18 @@ class ComputedJudge:
         label = _label(task, scale, row, cuts)
         if cuts is not None and label != _label(task, scale, row, self.own_cuts(task)):
             changed = f"; {'reaches' if row['chance'] >= cuts.best else 'below'} the threshold of {cuts.best:g}"
+        # Closeness is not a probability, and that of relevance is not that of answering or of the highest grade.
+        chance = None if "vital" in row or (task == "relevance" and scale != YES_NO) else row["chance"]
+        begun = "" if task != "relevance" or chance is None else f"relevant with probability {chance:.2f}; "
         return Verdict(
             unit,
             label,
             scale.value(label),
             self.id,
             raw=scale.raw(label),
-            # Closeness is not a probability, and that of relevance is not that of answering or of the highest grade.
-            probability=None if "vital" in row or (task == "relevance" and scale != YES_NO) else row["chance"],
+            probability=chance,
             evidence=tuple(evidence),
-            reason=row["reason"] + changed,
+            reason=begun + row["reason"] + changed,
             by_words=not row.get("strong", True),
         )
 

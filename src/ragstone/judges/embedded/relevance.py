@@ -20,7 +20,7 @@ from ragstone.judges.embedded.evidence import WORDS_NAMED
 from ragstone.judges.embedded.library import Analysed, Library, analyse
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Level, probability, weigher, weighted
 from ragstone.judges.embedded.stated import restated
-from ragstone.judges.embedded.support import named
+from ragstone.judges.embedded.support import listing
 from ragstone.judges.embedded.thesaurus import likes
 from ragstone.judges.embedded.thesaurus import listed as is_common
 from ragstone.judges.embedded.verbs import listed
@@ -250,17 +250,22 @@ class PassageWords:
         """The question's words in the text, and whether it has the requested kind of answer."""
         weights, wanted = self.question.weights, self.question.wanted
         top = heaviest(self.shared or weights, weights, WORDS_NAMED)
-        words = ", ".join(named([self.question.written[stem] for stem in weights if stem in top]))
-        parts = [f"relevant with probability {self.chance:.2f}"] if self.level == "statement" else []
-        if wanted and self.given is not None and not self.declines:
-            parts.append("includes " + (wanted.called if self.given else f"no {wanted.called.removeprefix('a ')}"))
+        unnamed = len(self.shared or weights) - len(top)
+        words = listing([self.question.written[stem] for stem in weights if stem in top], unnamed)
+        parts = []
+        if wanted is None and words and not (self.short or self.declines):
+            parts.append("unclear which kind of answer is asked for")
+        elif wanted and not self.declines:
+            kind = wanted.called
+            no = f"includes no {kind.removeprefix('a ')}"
+            parts.append({True: f"includes {kind}", False: no, None: f"not recognised: {kind}"}[self.given])
         if self.short:
             parts.append("short answer")
         elif not words:
             parts.append("the question has no content words")
         else:
-            shared = f"words shared with the question: {words}"
-            alike = f"words similar to the question's: {', '.join(named([*self.alike]))}"
+            shared = f"words shared with the question ({len(self.shared)} of {len(weights)}): {words}"
+            alike = f"words similar to the question's: {listing([*self.alike])}"
             none = alike if self.alike else f"contains none of the question's words ({words})"
             parts.append(shared if self.shared else none)
             if not self.held and self.features.together > 0:

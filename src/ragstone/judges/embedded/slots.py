@@ -90,7 +90,7 @@ def _clash(aligned: Alignment) -> Clash | None:
     number = _numbers(aligned)
     name = None if number is not None and number.has else names(aligned) or exchanged(aligned)
     if number is not None:
-        both = number if name is None else number._replace(says=shortened(f"{name.says}, {number.says}"))
+        both = number if name is None else number._replace(says=shortened(f"{name.says} and {number.says}"))
         return number if name is None or name.says in number.says else both
     if name is not None:
         return name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
 from ragstone.judges.embedded.naming import BEGUN, one_change
-from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
+from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposites, siblings, singular, verbal, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, pronouns
@@ -262,8 +262,8 @@ def addition(aligned: Alignment) -> Clash | None:
         item = aligned.words[first] in _AND or aligned.breaks(first)
         least = SPEAKING if len(own) > 2 else ITEM if item else RARE
         if (item or len(own) > 1) and any(_is_telling(aligned, i, least) for i in own):
-            said.append(aligned.quote(own[0], own[-1]))
-    return Clash("addition", shortened(", ".join(said))) if said else None
+            said.append(f'"{aligned.quote(own[0], own[-1])}"')
+    return Clash("addition", ", ".join(said)) if said else None
 
 
 def _is_telling(aligned: Alignment, i: int, least: float) -> bool:

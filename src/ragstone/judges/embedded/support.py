@@ -120,7 +120,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
     return SupportOutcome(
         chance,
         list(windows)[:QUOTES],
-        f'mean support {mean:.2f} over {count}; lowest: "{short}" {worst.reason[:1].upper()}{worst.reason[1:]}',
+        f'mean support {mean:.2f} over {count}; lowest: "{short}", {worst.reason}',
     )
 
 
@@ -131,7 +131,7 @@ def assigned(text: str, library: Library, question: str) -> SupportOutcome:
         return wordless(text)
     chance = _chance(finding)
     partial, full = assignment_cuts()
-    missing = f"; missing: {', '.join(named(finding.missing))}" if finding.missing and chance < full else ""
+    missing = f"; not found: {listing(finding.missing, finding.unnamed)}" if finding.missing and chance < full else ""
     said = "found" if chance >= full else "partly found" if chance >= partial else "not found"
     windows = _windows(finding, library) if chance >= partial else []
     reason = f"{said} in the response (support {chance:.2f}){missing}"
@@ -147,9 +147,11 @@ def supported(text: str, library: Library, name: Name, *, trivial: bool = False,
     return _found(finding, library, name) if finding.words else wordless(text)
 
 
-def named(words: Sequence[str]) -> list[str]:
-    """Return the words to name in a reason, limited in number and length."""
-    return [word[:40] for word in words[:WORDS_NAMED]]
+def listing(words: Sequence[str], unnamed: int = 0) -> str:
+    """Return quoted words for a reason, limited in number and length, and how many more there are."""
+    more = unnamed + max(0, len(words) - WORDS_NAMED)
+    said = ", ".join(f'"{word[:40]}"' for word in words[:WORDS_NAMED])
+    return f"{said} and {more} more" if more else said
 
 
 def wordless(text: str) -> SupportOutcome:
@@ -170,8 +172,8 @@ def look_up(text: str, library: Library, question: str) -> Finding:
     lost = tuple(word for word in finding.missing if word in own.values())
     strange = not any(library.has(near) for stem in own for near in (stem, *likes(stem, library.language)))
     if lost and strange and finding.windows and finding.clash is None:
-        finding = replace(finding, clash=Clash("answer", ", ".join(lost)))
-    return replace(finding, missing=lost, telling=tuple(word for word in finding.telling if word in lost))
+        finding = replace(finding, clash=Clash("answer", listing(lost)))
+    return replace(finding, missing=lost, unnamed=0, telling=tuple(word for word in finding.telling if word in lost))
 
 
 def _is_sentence(text: str, library: Library) -> bool:
@@ -203,7 +205,7 @@ def _windows(finding: Finding, library: Library) -> list[Window]:
 
 def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
     chance, clash, found = _chance(finding), finding.clash, _windows(finding, library)
-    windows, missing = found if chance > 0 else [], ", ".join(named(finding.missing))
+    windows, missing = found if chance > 0 else [], listing(finding.missing, finding.unnamed)
     quotes = finding.quotes if windows else ()
     if clash:
         return replace(differing(clash, windows, chance, library, name, quotes), found=found)
@@ -211,10 +213,10 @@ def _found(finding: Finding, library: Library, name: Name) -> SupportOutcome:
         reason = f"not found: {missing}" if missing else "not found"
     elif chance >= model().support.yes:
         places = " and ".join(dict.fromkeys(map(name, windows)))
-        rest = ", ".join(f'"{word}"' for word in named(finding.telling))
+        rest = listing(finding.telling)
         reason = f"found in {places}{f', apart from {rest}' if rest else ''} (support {chance:.2f})"
     elif missing and chance >= (model().support.maybe or model().support.yes):
-        words = "" if finding.echoed else f"; missing: {missing}"
+        words = "" if finding.echoed else f"; not found: {missing}"
         reason = f"partly found in {name(windows[0])}{words} (support {chance:.2f})"
     elif missing:
         words = "" if finding.echoed else f": {missing}"
@@ -279,7 +281,7 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
         reason = f"says information is missing, and the contexts do not contain it (support {chance:.2f})"
         return SupportOutcome(chance, held or (), reason, found=held)
     place = f"{name(windows[0])} has" if windows else "the contexts contain"
-    reason = f"says information is missing, but {place}: {', '.join(named(finding.shared))} (support {chance:.2f})"
+    reason = f"says information is missing, but {place} {listing(finding.shared)} (support {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=held, quotes=finding.quotes)
 
 

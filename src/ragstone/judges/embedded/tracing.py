@@ -21,7 +21,7 @@ from ragstone.judges.embedded.evidence import grammar
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.model import CONTENT, DIGITS, Weights, model, probability, weighted
 from ragstone.judges.embedded.statement import Statement
-from ragstone.judges.embedded.support import SupportOutcome, Window, in_order, judged, named
+from ragstone.judges.embedded.support import SupportOutcome, Window, in_order, judged, listing
 from ragstone.judges.embedded.words import NEGATION, Token, listed_stems, packaged, tokens_of
 
 UNUSED: Final = -6.0  # lower limit of the log-odds of use; at this value a sentence is unused
@@ -256,7 +256,7 @@ def trace(
             reason = reason.replace(f"found in {looked}", f"found in {_keyed(places, keys)}", 1)
         rows.append({**one.outcome.row(), "windows": places, "reason": reason})
     words = [(w, stem in contexts.index) for stem, w in contexts.asked.items() if stem not in grammar()]
-    held, lost = (", ".join(named([word for word, there in words if there is kept])) for kept in (True, False))
+    held, lost = (listing([word for word, there in words if there is kept]) for kept in (True, False))
     parts = [f"question words in the passages: {held}"] if held else []
     parts += [f"not found: {lost}" if held else f"no question words in the passages ({lost})"] if lost else []
     return {
