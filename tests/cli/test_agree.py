@@ -144,12 +144,14 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
         (["last", "empty.jsonl"], "error: empty.jsonl: contains no records; expected at least one"),
         (["last", "other.jsonl"], "error: no label matches run 1: no such record (1 label, first: "),
+        (["last", "labels.jsonl", "-m", "answer_relevance"], "answer_relevance in run 1: label for another metric (1"),
     ],
 )
 def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str], said: str) -> None:
-    labels("ana")
+    labels("ana", more=(LabelRow("tea-water", "tea-water/claim/1", "support", None, "ben"),))
     Path("empty.jsonl").write_text("\n")
     Path("other.jsonl").write_bytes(orjson.dumps(LabelRow(HOSTILE, HOSTILE, "support", "yes").as_json()))
     came = ragstone("agree", *arguments, "--store", store)
     assert came.code == 2
     assert said in came.err
+    assert "cannot tell" not in came.err, "the metric has no such label"

@@ -278,7 +278,7 @@ def test_when_nothing_could_be_scored_the_code_is_3() -> None:
     assert ragstone("runs").out.rstrip().endswith(f"  {status}    nothing scored")
     came = ragstone("run", write("a.jsonl", row(1) | {"response": " "}, row(2) | {"contexts": []}), "-m", "grounding")
     assert came.code == 3
-    assert came.err.endswith("error: nothing was evaluated: blank response; no contexts\n")
+    assert came.err.endswith("error: nothing was evaluated: blank response (and 1 more cause)\n")
 
 
 def test_records_that_are_in_no_mean_are_said_beside_it() -> None:
@@ -306,10 +306,12 @@ def test_blank_responses_alone_are_nothing_to_score() -> None:
 def test_what_the_embedded_judge_answers_is_not_called_sent(fake: str) -> None:
     """It is counted beside what was sent; where nothing was sent at all that is said."""
     came = ragstone("run", write("a.jsonl", row(1)), "-m", "groundedness,answer_relevance", "-q", "--store", "a.db")
-    assert "Calls       2 to the embedded judge; no API calls\nCost        free\n" in came.out.replace("\n  ", "\n")
+    assert "Calls       2 answered by the embedded judge; no API calls\nCost        free\n" in came.out.replace(
+        "\n  ", "\n"
+    )
     judges = ("-j", fake, "-j", "support=embedded")
     came = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "-q", "--store", "b.db")
-    assert "Calls       1 sent to an API, 1 to the embedded judge\n" in came.out
+    assert "Calls       1 sent to an API, 1 answered by the embedded judge\n" in came.out
     bill = ragstone("run", "a.jsonl", "-m", "groundedness,answer_relevance", *judges, "--json", "--store", "c.db").json[
         "bill"
     ]
@@ -326,9 +328,7 @@ def test_calls_of_a_cascade_are_held_against_the_budget_as_they_are_counted() ->
         summary = json.loads(Path("out/summary.json").read_text())
         assert summary["bill"]["sent"] == server.count > 0
         assert summary["bill"]["here"]["embedded"] > 0
-        assert (
-            f"Calls       {server.count} sent to an API, {summary['bill']['here']['embedded']} to the embedded judge\n"
-            in came.out
-        )
+        calls = f"{server.count} sent to an API, {summary['bill']['here']['embedded']} answered by the embedded judge"
+        assert f"Calls       {calls}\n" in came.out
         error = summary["estimate"]["error"]["calls"]
         assert error == round(summary["estimate"]["calls"]["expected"] / server.count - 1, 4)

@@ -260,8 +260,9 @@ def test_validate_says_from_which_columns_fields_are_read() -> None:
     rows = [{"qid": f"t{n}", "Query": "q", "response": "r", "kb": {"hits": ["c"]}} for n in range(2)]
     write("a.jsonl", *rows, {"question": "q", "response": "r"})
     out = ragstone("validate", "a.jsonl", "--field", "contexts=kb.hits").out
-    assert re.search(r"Fields\n    id +2 of 3  from qid\n    question +all 3 +from Query, question\n", out)
-    assert re.search(r"response +all 3\n    contexts +2 of 3  from kb.hits\n", out)
+    assert re.search(r"Fields\n    id +2 of 3  from the field qid\n", out)
+    assert re.search(r"\n    question +all 3 +from the fields Query, question\n", out)
+    assert re.search(r"response +all 3\n    contexts +2 of 3  from the field kb.hits\n", out)
     write("b.jsonl", {"question": HOSTILE, f"{HOSTILE}": "r", "response": "r"})
     assert re.search(r"Fields\n    id +none\n", ragstone("validate", "b.jsonl", "--field", f"response={HOSTILE}").out)
 

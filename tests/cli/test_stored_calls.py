@@ -150,6 +150,14 @@ def test_the_calls_are_counted(server: FakeServer) -> None:
     assert told["bytes"] >= group["bytes"]
 
 
+def test_versions_are_shown_at_80_columns(server: FakeServer) -> None:
+    """They distinguish rows of one judge and step; when a call was made does not."""
+    run(server)
+    told = ragstone("cache", "info", columns=80).flat
+    assert "judge step version calls size" in told
+    assert "hidden at this width (newest)" in told
+
+
 def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can be asked it does nothing; who says no keeps all; who says yes has deleted what was said."""
     run(server)
@@ -164,10 +172,11 @@ def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch)
     assert (came.code, came.out, "nothing was deleted" in came.err) == (0, "", True)
     assert ragstone("cache", "info", "--json").json["calls"] == 4
     monkeypatch.setattr(cache_commands, "_confirmed", lambda what: True)
-    assert "4 calls" in ragstone("cache", "clear").out
+    assert "Deleted 4 calls (5.0 kB). The store shrank from " in ragstone("cache", "clear").flat
     assert ragstone("cache", "info", "--json").json["calls"] == 0
     assert "no calls are stored" in ragstone("cache", "info").out
     assert "Nothing to delete" in ragstone("cache", "clear").out
+    assert ragstone("cache", "clear", "--runs").flat == "Deleted the results of 1 run.", "no smaller file"
 
 
 def test_results_outlive_their_calls(server: FakeServer) -> None:

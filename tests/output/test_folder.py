@@ -126,6 +126,8 @@ def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None
     (tmp_path / "file").write_text("x")
     with pytest.raises(ConfigError, match=r"cannot write there .*; choose another folder with -o"):
         Folder(tmp_path / "file" / "out", cases=False)
+    with pytest.raises(ConfigError, match=r"/file: is not a folder; choose another folder with -o"):
+        Folder(tmp_path / "file", cases=False)
     (tmp_path / "results.jsonl.partial").mkdir()
     with pytest.raises(ConfigError, match="cannot write there"), Folder(tmp_path, cases=False):
         pass

@@ -21,7 +21,7 @@ from ragstone.render.terminal.case import case
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look
-from ragstone.render.wording import by_embedded, in_words, labels_of
+from ragstone.render.wording import by_embedded, in_words, labels_of, word
 from ragstone.testing import ScriptedJudge
 
 METRICS = ("grounding", "groundedness", "response_groundedness")
@@ -81,6 +81,16 @@ def test_a_contradicted_claim_is_called_so(tmp_path: Path) -> None:
     page = unpacked((tmp_path / "c.html").read_bytes())
     (record,) = page[page["first"]["moved"]["grounding"]["block"]]
     assert [side["word"] for row in record["changed"] for side in row["sides"] if side] == ["contradicted"]
+
+
+def test_a_citation_of_nothing_and_one_that_does_not_exist_have_the_words_of_the_others(tmp_path: Path) -> None:
+    """No judge gave the verdict on ``[9]``; the signature says whose words to use."""
+    record = {"question": "Q?", "response": "The lid is steel. It is grey [9].", "contexts": ["The lid is steel."]}
+    result = evaluate([record], "citations", store=tmp_path / "s.db").find("#1")
+    assert result
+    score = result["scores"][1]
+    words = [word(score["metric"], verdict, score["signature"]) for verdict in score["verdicts"]]
+    assert words == ["not matched by a cited passage"] * 2
 
 
 def test_a_grade_is_said_beside_its_value(tmp_path: Path) -> None:

@@ -409,14 +409,18 @@ def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) ->
 
 
 def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metrics: Sequence[str] | None) -> str:
+    said = [(one.said, one.rows) for one in gathered.refused.values()]
+    if metrics is not None:
+        tasks = {one.task for one in gathered.metrics.values()}
+        said = [(why, labels) for why, labels in said if tasks.intersection(row.task for row in labels)]
+        refused = {id(row) for one in gathered.refused.values() for row in one.rows}
+        others = [row for row in rows if id(row) not in refused]
+        said[:0] = [("label for another metric", others)] if others else []
     causes = [
-        f"{one.said} ({one.count} label{'s' * (one.count != 1)}, first: {one.first[0].unit}, {one.first[0].task}, "
-        f"{one.first[0].label or 'no label'})"
-        for one in gathered.refused.values()
+        f"{why} ({len(labels)} label{'s' * (len(labels) != 1)}, first: {labels[0].unit}, {labels[0].task}, "
+        f"{labels[0].label or 'no label'})"
+        for why, labels in said
     ]
-    if not causes:
-        tasks = ", ".join(sorted({row.task for row in rows}))
-        return f"there are no labels for {' or '.join(metrics or ())}; the labels are for {tasks}"
     like = "" if gathered.example else "; it has no results"
     if gathered.example and "unknown_record" in gathered.refused:
         like = f"; its record ids look like '{gathered.example}'"
@@ -424,4 +428,5 @@ def _none_joined(run: AnyRun, rows: Sequence[LabelRow], gathered: Gathered, metr
         like = "; the run may lack the metric that was labelled"
     absent = sorted(name for name in run.spec.get("signatures", ()) if of_score(name) is NotInstalled)
     lack = f"; {', '.join(absent)} is not installed, so its scale is unknown" if absent else ""
-    return f"no label matches {called(run)}: {', '.join(causes)}{lack or like}"
+    of = f"{' or '.join(metrics)} in " if metrics else ""
+    return f"no label matches {of}{called(run)}: {', '.join(causes)}{lack or like}"

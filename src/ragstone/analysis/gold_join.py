@@ -47,7 +47,7 @@ SAID: Final[Mapping[Problem, str]] = {
     "other_response": "label for a different response",
     "unknown_label": "label not on the scale",
     "other_settings": "record evaluated with its own settings",
-    "cannot_tell": "cannot tell",
+    "cannot_tell": 'labelled "cannot tell"',
 }
 LISTED: Final = 5
 """Maximum number of rows listed per problem."""

@@ -23,12 +23,14 @@ from ragstone.options import Progress, RunOptions
 from ragstone.render.facts import RunFacts, lead
 from ragstone.render.terminal.outcome import Place, bill_rows, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
-from ragstone.render.text import flat
+from ragstone.render.text import flat, plural, shorten
 from ragstone.types import NOTHING
 
 if TYPE_CHECKING:
     from ragstone.forecast.summary import Estimate
 
+LONGEST_CAUSE: Final = 100
+"""Maximum length, in characters, of a cause in an error message; the screen has the whole text."""
 Draw = Callable[[Run, Look, Place], Page]
 SHARDED: Final = "without --shard and --engine, with the same --store"
 """How to run again so that missing calls of shards are sent, for a message."""
@@ -138,8 +140,10 @@ def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
         raise typer.Exit(UNJUDGED)
     unanswered = bill["failed"] and not bill["answered"] and not bill["replayed"]  # scored without the judge
     if not lead(summary):
-        causes = dict.fromkeys(cause.reason or cause.status for cause in RunFacts(finished).missing)
-        say("error", f"nothing was evaluated: {'; '.join([*causes][:3]) or 'there are no records'}")
+        causes = [*dict.fromkeys(cause.reason or cause.status for cause in RunFacts(finished).missing)]
+        most = shorten(causes[0], LONGEST_CAUSE) if causes else "there are no records"
+        more = f" (and {plural(len(causes) - 1, 'more cause')})" if len(causes) > 1 else ""
+        say("error", f"nothing was evaluated: {most}{more}")
     if not lead(summary) or unanswered or warnings(summary.get("cascade", {})):
         raise typer.Exit(UNJUDGED)
 

@@ -69,7 +69,7 @@ def report(
     """
     from ragstone.analysis.run_files import REPORT
     from ragstone.output.target import refuse_inputs
-    from ragstone.render.terminal.lists import report_written
+    from ragstone.render.terminal.lists import run_written
 
     opened = api.run_to_show(which, store)
     with closing(opened.store):
@@ -77,7 +77,7 @@ def report(
         refuse_inputs(target, [opened.store.path])
         api.write_report(opened, target, calls=calls)
         told = {"written": str(target), "bytes": target.stat().st_size, "run": opened.id, "records": len(opened)}
-    answer(told, lambda _: report_written(told), as_json=as_json)
+        answer(told, lambda _: run_written("Report", opened, target), as_json=as_json)
 
 
 @command(app, "ragstone view", "ragstone view 3 --port 8080 --no-open")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import typer
@@ -34,7 +35,7 @@ from ragstone.cli.options import (
     opt,
     with_options,
 )
-from ragstone.cli.output import answer, binary_output
+from ragstone.cli.output import answer, binary_output, show
 from ragstone.errors import ConfigError
 from ragstone.options import RunOptions
 
@@ -321,12 +322,14 @@ def export(
 ) -> None:
     """Export the results of a run, or its calls."""
     from ragstone.output.export import form_of, format_named, formats
+    from ragstone.render.terminal.lists import run_written
 
     chosen = form_of(out, "jsonl" if as_json else form, {name: found.extensions for name, found in formats().items()})
     run = api.open_run(which, store)
     with closing(run.store):
         if out is not None or not format_named(chosen).pipes:
             api.export_run(run, chosen, rows, out)
+            show(lambda _: run_written("Export", run, Path(out or ""), chosen))
         else:
             stream = binary_output()
             api.export_run(run, chosen, rows, stream)

@@ -64,7 +64,7 @@ class Citations(Metric):
         },
     )
     found_words = MetricWords(
-        labels("found where cited"),
+        labels("matched by a cited passage"),
         TITLES,
         {
             "citation_precision": Sentence(

@@ -17,7 +17,7 @@ import orjson
 
 from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, ZSTD
 from ragstone.errors import ConfigError, OutputError
-from ragstone.output.target import closed_folder, locked, put
+from ragstone.output.target import OTHER_FOLDER, closed_folder, locked, put
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -53,6 +53,8 @@ class Folder:
             for folder in (path, self._cases):
                 if folder is not None:
                     folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise OutputError(f"{error.filename}: is not a folder; {OTHER_FOLDER}", path=str(path)) from error
         except OSError as error:
             raise closed_folder(path, error) from error
         self._compressed = compressed

@@ -82,21 +82,19 @@ def _score(
         **({"detail": detail} if detail else {}),
         **({"grade": grade} if (grade := grade_said(score)) else {}),
         **({"signature": score["signature"]} if score["signature"] != signatures.get(score["metric"]) else {}),
-        "verdicts": [_verdict(verdict, prefix, score["metric"]) for verdict in score["verdicts"]],
+        "verdicts": [_verdict(verdict, prefix, score) for verdict in score["verdicts"]],
     }
 
 
-def _verdict(verdict: Mapping[str, Any], prefix: str, metric: str) -> dict[str, Any]:
+def _verdict(verdict: Mapping[str, Any], prefix: str, score: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "unit": verdict["unit"].removeprefix(prefix),
         "label": verdict["label"],
-        "word": word(metric, verdict),
+        "word": word(score["metric"], verdict, score["signature"]),
         **_unless(verdict, value=None, raw=None, probability=None, reason="", failure=""),
         "judge": verdict["judge"],
         **({"evidence": [_quote(quote) for quote in verdict["evidence"]]} if verdict["evidence"] else {}),
-        **(
-            {"members": [_verdict(one, prefix, metric) for one in verdict["members"]]} if verdict.get("members") else {}
-        ),
+        **({"members": [_verdict(one, prefix, score) for one in verdict["members"]]} if verdict.get("members") else {}),
     }
 
 

@@ -268,15 +268,16 @@ class _Drawing:
             yield self.grounds.aside(self.grounds.shown(f"steps of {name}: {listed}"))
         for verdict in score["verdicts"]:
             if not (score["detail"].get("shortcut") or (verdict["reason"] and verdict["reason"] == score["reason"])):
-                yield from self._alone(score["metric"], verdict)
+                yield from self._alone(score, verdict)
 
-    def _alone(self, metric: str, verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
+    def _alone(self, score: Mapping[str, Any], verdict: Mapping[str, Any]) -> Iterable[RenderableType]:
         """Yield a verdict that is drawn with its score; one on a part of the response has its sign and label text."""
         unit = self.units[verdict["unit"]]
         if unit["level"] == "response":
             yield from self.grounds.because(verdict)
         elif self.full or kind_of(verdict) in ("no", "partly", "unjudged"):
-            text = Text(f"{word(metric, verdict)}: {self.grounds.shown(unit_text(self.result, unit))}")
+            said = word(score["metric"], verdict, score["signature"])
+            text = Text(f"{said}: {self.grounds.shown(unit_text(self.result, unit))}")
             yield marked([(self.look.mark(kind_of(verdict)), Group(text, *self.grounds.because(verdict)))], margin=1)
 
     def repeats(self) -> RenderableType | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -294,7 +295,11 @@ def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> I
 
 def _fields(found: Survey) -> RenderableType:
     """Return how many records have each field, and the differently named columns that it is read from."""
-    read = {name: f"from {flat(', '.join(columns))}" for name, columns in found.sources.items() if columns != (name,)}
+    read = {
+        name: f"from the field{'s' * (len(columns) > 1)} {flat(', '.join(columns))}"
+        for name, columns in found.sources.items()
+        if columns != (name,)
+    }
     return _shares("Fields", {"id": found.identified, **found.present}, found.records, read)
 
 
@@ -343,10 +348,11 @@ def init_page(path: str) -> Page:
     return page(Prose(words), facts([("Next", Command("ragstone run FILE"))], 4))
 
 
-def report_written(told: Mapping[str, Any]) -> Page:
-    """Return the message about a written report."""
-    what = f"{plural(told['records'], 'record')} from run {told['run']}{DOT}{size(told['bytes'])}"
-    return page(facts([("Report", told["written"]), ("", what)]))
+def run_written(label: str, run: Run, path: Path, *parts: str) -> Page:
+    """Return the message about a file (or a folder, whose size is omitted) with a run's results."""
+    what = [f"{plural(len(run), 'record')} from run {run.id}", *parts]
+    what += [size(path.stat().st_size)] if path.is_file() else []
+    return page(facts([(label, str(path)), ("", DOT.join(what))]))
 
 
 def label_page_written(told: Mapping[str, Any], wanted: int, unit: str) -> Page:
@@ -390,11 +396,11 @@ def cache_page(told: Mapping[str, Any]) -> Page:
         ("Calls", number(told["calls"])),
         ("Oldest", moment(told["oldest"])),
         ("Newest", moment(told["newest"])),
-        ("Unused", unused),
+        ("Unused calls", unused),
     ]
     if told["unused"]:
         rows.append(("Next", "ragstone cache prune --unused --dry-run"))
-    return page(facts(rows, 7), _groups(told["groups"]))
+    return page(facts(rows, 12), _groups("Calls by judge, step and version", told["groups"]))
 
 
 def pruning_page(told: Mapping[str, Any]) -> Page:
@@ -405,9 +411,11 @@ def pruning_page(told: Mapping[str, Any]) -> Page:
     elif not told["done"]:
         said = f"{what[:1].upper()}{what[1:]} would be deleted."
     else:
-        said = f"Deleted {what}: {size(told['bytes'])} before, {size(told['bytes_after'])} now."
+        before, after = size(told["bytes"]), size(told["bytes_after"])
+        said = f"Deleted {what}." + (f" The store shrank from {before} to {after}." if after != before else "")
     note = Prose(flat(told["note"]), "quiet") if told.get("note") else None
-    return page(Text(said), note, _groups(told["groups"]) if told["groups"] else None)
+    title = "Deleted calls" if told["done"] else "Calls to delete"
+    return page(Prose(said), note, _groups(title, told["groups"]) if told["groups"] else None)
 
 
 def went(told: Mapping[str, Any]) -> str:
@@ -418,13 +426,13 @@ def went(told: Mapping[str, Any]) -> str:
     return (" and ".join(parts) or "nothing").replace(NBSP, " ")
 
 
-def _groups(groups: Sequence[Mapping[str, Any]]) -> RenderableType:
+def _groups(title: str, groups: Sequence[Mapping[str, Any]]) -> RenderableType:
     columns = [
         Column("judge", [flat(group["judge"]) for group in groups], least=20),
         Column("step", [group["task"] for group in groups]),
-        Column("version", [flat(group["maker"]) for group in groups], drop=1),
+        Column("version", [flat(group["maker"]) for group in groups], drop=3, least=20),
         Column("calls", [number(group["calls"]) for group in groups], right=True),
-        Column("size", [size(group["bytes"]) for group in groups], right=True, drop=3),
-        Column("newest", [moment(group["newest"]) for group in groups], drop=2, style="quiet"),
+        Column("size", [size(group["bytes"]) for group in groups], right=True, drop=2),
+        Column("newest", [moment(group["newest"]) for group in groups], drop=1, style="quiet"),
     ]
-    return section("Calls", indented(Fitted(columns)))
+    return section(title, indented(Fitted(columns)))
