@@ -107,7 +107,7 @@ def test_the_example_project_names_the_claim_that_was_not_found(pytester: pytest
             "2 responses evaluated, judged by embedded",
             "  grounding  mean 75%  2 of 2 scored",
             "thresholds: 1 met, 1 not met",
-            "calls: 4 to the embedded judge; no API calls; cost: free",
+            "calls: 4 answered by the embedded judge; no API calls; cost: free",
         ]
     )
     assert "\x1b" not in text(result)

@@ -120,8 +120,8 @@ def test_where_no_test_is_possible_that_is_said_with_the_reason_and_no_p(tmp_pat
         return said(one, "b")
 
     changed = {name: 0.6 if n < 5 else 0.5 for n, name in enumerate(ids)}
-    assert told("few", changed) == "no test possible: only 5 records changed; at least 6 are needed"
-    both = "no test possible: only 1 paired record; at least 6 are needed"
+    assert told("few", changed) == "no test possible: only 5 records changed; at least 6 must change"
+    both = "no test possible: only 1 paired record; at least 6 must change"
     assert told("both", {"r1": 1.0, "new": 1.0}) == both
     assert told("same", dict.fromkeys(ids, 0.5)) == "every record has the same value in both runs"
     assert told("none", dict.fromkeys(ids)) == "no record has a value in both runs"
@@ -172,8 +172,7 @@ def test_many_tests_raise_p(tmp_path: Path) -> None:
     assert one.paired.p < 0.05 <= one.adjusted
     assert (one.finding, one.only_alone) == ("too_few", True)
     assert (
-        said(one, "b")
-        == "no significant difference (only 6 records changed; at least 9 are needed to test 10 metrics together)"
+        said(one, "b") == "no significant difference (only 6 records changed; with 10 metrics, at least 9 must change)"
     )
     alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
     assert (alone.tests, alone["m0"].finding) == (1, "higher")
@@ -256,7 +255,7 @@ def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     assert paired.clusters == 13
     few = run_of(tmp_path / "few", {f"r{n}": 0.6 if n < 12 else 0.5 for n in range(1, 31)})
     assert findings(compare(first, few, by="meta.topic.id")) == [
-        "Too few groups changed (at least 6 are needed for a test): grounding."
+        "Too few groups changed to reach significance (at least 6 must change): grounding."
     ]
     for by, message in (
         ("meta.nothing", "no record has it; did you mean 'meta.topic'"),
@@ -305,7 +304,7 @@ def test_nuggets_are_paired_one_by_one_within_their_topics(tmp_path: Path) -> No
     assert (every.unit, every.paired.pairs, every.paired.clusters) == ("nugget", 3, 2)
     assert (every.paired.first, every.paired.second) == (0.5, 1.0)
     assert every.unmatched == 3  # Red twice, and Blues
-    assert ": only 2 paired topics; at least 6 are needed" in said(every, "b")
+    assert ": only 2 paired topics; at least 6 must change" in said(every, "b")
     assert (every.second.unjudged, every.second.scored) == (1, 4)
     assert (vital.paired.pairs, vital.paired.difference) == (1, 0.0)
     with pytest.raises(KeyError):
@@ -396,7 +395,7 @@ def test_records_set_aside_have_no_scores_and_do_no_harm(tmp_path: Path) -> None
     found = compare(one, folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)]), aside]))
     assert found.shared == 2
     assert found["grounding"].second.scored == 1
-    assert left_out(found) == ["grounding: 1 of 2\u00a0records has no score in b (unreadable)."]
+    assert left_out(found) == ["1 of 2\u00a0records has no score in b (unreadable): grounding."]
 
 
 @pytest.mark.parametrize(("lost", "where"), [("r1", ["either run"]), ("r2", ["r1", "r2"])])
@@ -405,7 +404,7 @@ def test_records_without_a_score_in_either_run_are_the_same_ones(tmp_path: Path,
     every = dict.fromkeys(["r1", "r2", "r3"], 1.0)
     runs = [run_of(tmp_path / name, {**every, name: None}) for name in ("r1", lost)]
     told = "; ".join(f"1 of 3\u00a0records has no score in {run} (judge_failed)" for run in where)
-    assert left_out(compare(runs[0], runs[1])) == [f"grounding: {told}."]
+    assert left_out(compare(runs[0], runs[1])) == [f"{told}: grounding."]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     assert decision.high is not None
     assert decision.high >= 0
     assert any("larger than allowed, but the interval includes the limit" in note for note in decision.notes)
-    few = "only 4 records changed; at least 6 are needed for a test"
+    few = "only 4 records changed; at least 6 must change"
     for allowed, said in (
         (0.02, f"larger than allowed, but {few}"),
         (0.5, f"no test possible: {few.removesuffix(' for a test')}"),
@@ -197,7 +197,7 @@ def test_a_drop_of_all_by_the_same_has_no_interval_and_fails() -> None:
     gate = drop_of([0.5] * 8, [0.3] * 8)
     assert (gate.outcome, gate.decisions[0].low) == ("failed", None)
     few = drop_of([0.5] * 5, [0.3] * 5)
-    said = "no test possible: only 5 paired records; at least 6 are needed"
+    said = "no test possible: only 5 paired records; at least 6 must change"
     assert (few.outcome, few.decisions[0].found) == ("error", said)
     for unchanged in ([0.5] * 5, [0.5] * 8):  # the same system passes, however few records it has
         assert drop_of(unchanged, unchanged).outcome == "passed"

@@ -256,7 +256,7 @@ def test_a_quote_of_groundedness_is_not_quoted_again_by_the_trace() -> None:
     traced({**WORKED, "support": {"resp_s0": ["doc_0_s0"]}}, ["groundedness", "trace"], lid(response=response))
     out = shown("lid")
     assert "      passage 1 “The lid is steel. It weighs ninety grams”\n" in out
-    assert "      trace, supported: based on passage 1, sentence 1 (quoted above)\n" in out
+    assert "      trace (supported): based on passage 1, sentence 1 (quoted above)\n" in out
 
 
 def test_where_the_response_is_divided_in_two_ways_nothing_is_lost() -> None:

@@ -96,8 +96,8 @@ class Compared(Struct, frozen=True):
     def needed(self) -> str:
         """How many records must change before a difference can be shown; more if several metrics are tested."""
         tests = self.tests if self.tested else 1
-        which = f"to test {tests} metrics together" if tests > 1 else "for a test"
-        return f"at least {least_moved(tests)} are needed {which}"
+        given = f"with {tests} metrics, " if tests > 1 else ""
+        return f"{given}at least {least_moved(tests)} must change"
 
     @property
     def tested_unit(self) -> str:
@@ -267,7 +267,7 @@ def said(found: Compared, label: str) -> str:
             return found.why
         if found.tested:
             return f"{NOT_SHOWN} ({found.why})"
-        return f"no test possible: {found.why.removesuffix(' for a test')}"
+        return f"no test possible: {found.why}"
     if found.finding in ("higher", "lower"):
         return f"{points_apart(pairs.difference, label)}{found.aside}"
     return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")

@@ -31,7 +31,7 @@ _FOUND: Final = {
     "higher": "Higher in {label}",
     "lower": "Lower in {label}",
     "none": "No significant difference",
-    "too_few": "Too few {few} ({needed})",
+    "too_few": "Too few {few} to reach significance ({needed})",
     "same": "Unchanged",
     "nothing": "No value in both runs",
 }
@@ -217,7 +217,7 @@ def left_out(found: Comparison) -> list[str]:
     ]
     records = (one for one in found.metrics if one.unit == "record")
     lacking = grouped((one.metric, told) for one in records if (told := _lacking(one, found)))
-    return [*lines, *(f"{', '.join(folded(names))}: {told}." for told, names in lacking.items())]
+    return [*lines, *(f"{told}: {', '.join(folded(names))}." for told, names in lacking.items())]
 
 
 def _lacking(one: Compared, found: Comparison) -> str:

@@ -312,7 +312,7 @@ def calls_said(bill: Mapping[str, Any]) -> str:
     judges = {
         who: "the embedded judge" if who == "embedded" else flat(who) for who in bill["here"]
     }  # its id is unclear
-    here = [f"{number(bill['here'][who])} to {name}" for who, name in judges.items()]
+    here = [f"{number(bill['here'][who])} answered by {name}" for who, name in judges.items()]
     alone = here and not bill["sent"]
     parts = here if alone else [f"{number(bill['sent'])} sent{' to an API' if here else ''}", *here]
     unusable = bill["unusable"]

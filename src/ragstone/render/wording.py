@@ -15,7 +15,7 @@ from ragstone.metrics import column_of, of_score
 from ragstone.metrics.words import ANY_COLUMN, LEGEND, Labels, MetricWords, Sentence
 from ragstone.questions import SCALES, TEXTS, Special
 from ragstone.render.text import clean
-from ragstone.types import RESPONSE, TRIVIAL
+from ragstone.types import NOTHING, RESPONSE, TRIVIAL
 
 ORDER: Final = ("no", "partly", "unjudged", "yes", "trivial")
 """Kinds of verdicts, worst first: a sentence with several verdicts shows the worst."""
@@ -167,7 +167,10 @@ def drawn_at(names: Iterable[str]) -> dict[str, str]:
 
 
 def folded(names: Iterable[str]) -> list[str]:
-    """Return score names for a sentence: one metric name for all its columns, else the metric with its columns."""
+    """Return score names for a sentence: one metric name for all its columns, else the metric with its columns.
+
+    Columns in one row of the metric's table have the name of the row.
+    """
     found: dict[str, list[str]] = {}
     for name in names:
         metric, _, column = name.partition(".")
@@ -177,9 +180,17 @@ def folded(names: Iterable[str]) -> list[str]:
         if columns == [""] or len(columns) == len(of_score(metric).columns)
         else f"{metric}.{columns[0]}"
         if len(columns) == 1
-        else f"{metric} ({', '.join(columns)})"
+        else f"{metric} ({', '.join(_rows(metric, columns))})"
         for metric, columns in found.items()
     ]
+
+
+def _rows(metric: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns, with the name of a row of the metric's table instead if all of its columns are there."""
+    drawn = of_score(metric).table
+    rows = drawn.rows if drawn else NOTHING
+    named = {column: row for row, own in rows.items() if {*own} <= {*columns} for column in own}
+    return [*dict.fromkeys(named.get(column, column) for column in columns)]
 
 
 def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:

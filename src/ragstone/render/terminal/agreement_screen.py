@@ -261,7 +261,9 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> Rendera
     wide = ", ".join(mean.score for mean in means if not mean.more)
     more = [f"to halve each interval, label this many more records: {enough}"] if enough else []
     if wide:
-        more.append(f"this run is too small to halve the interval of {wide}; evaluate and label more records")
+        more.append(
+            f"labelling all of this run would not halve the interval of {wide}; evaluate and label more records"
+        )
     rows = told_rows("Labels", more)
     if found.disagreements and isinstance(run, Run):
         first = found.disagreements[0]

@@ -76,7 +76,7 @@ def _without(told: Mapping[str, Any]) -> RenderableType | None:
         if told[name]
     ]
     drawn = grid([(number(count), words) for count, words in rows], ">~")
-    return section("Without a bank, incomplete, or skipped", indented(drawn)) if rows else None
+    return section("Topics without a complete bank", indented(drawn)) if rows else None
 
 
 # ---- assigned

@@ -110,5 +110,5 @@ def _worst_nugget(gap: Gap, result: Mapping[str, Any], look: Look, room: int) ->
     if judged and worst.lowest == 1:
         what = f"{'all ' if len(judged) > 1 else ''}{word(metric, verdict)}"
         return [Text(f"{plural(len(judged), 'nugget')}, {what}", style="quiet")]
-    sign = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), " ")
+    sign = Text.assemble(look.mark(kind_of(verdict)), " ", importance(worst.unit), " nugget:")
     return unit_lines(sign, worst.unit["text"], verdict.get("failure") or verdict["reason"], look, room)

@@ -128,7 +128,7 @@ class SentenceMap:
         that distinguishes it from other verdicts; it includes the label if the sign ``beside`` it is of another kind.
         """
         verdict, grounds = resting.verdict, self.grounds
-        apart = f", {word(self.metric, verdict)}" if beside not in ("", resting.kind) and not resting.special else ""
+        apart = f" ({word(self.metric, verdict)})" if beside not in ("", resting.kind) and not resting.special else ""
         first = f"{named}{apart}: " if named else ""
         most = len(resting.support) if grounds.full else SUPPORTS_BESIDE if named else SUPPORTS
         blocks = list(self._rests_on(resting, first, shown, most))

@@ -21,7 +21,10 @@ from ragstone.render.text import coefficient, dollars, flat, number, percent, pl
 
 SHOWN: Final = 12
 """Maximum number of combinations listed."""
-COUNTED: Final = "A unit without a parsed verdict counts as a disagreement. per 1,000: the cost of judging 1,000 units"
+COUNTED: Final = (
+    "A unit without a parsed verdict counts as a disagreement. per 1,000: the cost of judging 1,000 units, with stored "
+    "replies counted as if they were paid for again"
+)
 LEAST: Final = 16
 """Minimum width, in columns, of a judge's name; other columns are dropped to keep it."""
 STYLE: Final = 12
@@ -113,7 +116,9 @@ def _legend(found: Tuning) -> Iterator[str]:
         f"The winner was chosen on {plural(found.halves[0], 'record')}; kappa is measured on the other "
         f"{number(found.halves[1])}. {COUNTED}."
     )
-    yield "= not significantly different from the first; < significantly worse (not adjusted for multiple comparisons)."
+    yield (
+        "=: not significantly different from the first; <: significantly worse (not adjusted for multiple comparisons)."
+    )
 
 
 def _threshold(fit: FittedThreshold) -> RenderableType:

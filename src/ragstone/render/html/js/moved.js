@@ -174,7 +174,7 @@ function changesTable(one, metric) {
     one.same ? plural(one.same, 'unchanged verdict') : '',
     ...first.sides.map((side, place) =>
       one.full[place]
-        ? `${plural(one.full[place], measureOf(metric).unit)} with a full score only in ${side.label}`
+        ? `${plural(one.full[place], measureOf(metric).unit)} only in ${side.label}, with a full score`
         : '',
     ),
   ].filter(Boolean);
