@@ -27,10 +27,7 @@ GAP: Final = 10.0
 _MEANING: Final[Mapping[tuple[str, bool], str]] = MappingProxyType(
     {
         ("groundedness", True): "sentences lose points for some of their parts, while the vital nuggets score well",
-        (
-            "groundedness",
-            False,
-        ): "whole sentences score better than the nuggets in them, so check the nuggets one by one",
+        ("groundedness", False): "whole sentences score better than the nuggets in them, so check each nugget",
         ("relevance", True): "the nuggets are relevant, but the whole response leaves part of the question open",
         ("relevance", False): "responses score higher when rated as a whole than nugget by nugget",
     }
