@@ -105,8 +105,8 @@ def assigned_page(run: Run, assigned: Assigned, look: Look, place: Place) -> Pag
         title_line(told, look),
         Prose(f"{said}."),
         _grades(assigned, words_of(first, columns[first]["signature"]).labels, look) if count else None,
-        columns_of_run(RECALL, columns, look) if count else None,
-        repeats_block(columns, look) if count else None,
+        columns_of_run(RECALL, columns) if count else None,
+        repeats_block(columns) if count else None,
         missing_block(told, look),
         facts_block(told, place, _next(told, assigned, place)),
     )

@@ -75,7 +75,7 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
         bank_nuggets(result, drawing.grounds),
         drawing.scores(),
         drawing.repeats(),
-        methods_block(result["methods"], look) if comparable(result) else None,
+        methods_block(result["methods"]) if comparable(result) else None,
         drawing.contexts(),
         drawing.text("Reference", result["reference"]) if result["reference"] else None,
         drawing.footer(),

@@ -15,7 +15,7 @@ from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.metrics.words import ScoreTable
 from ragstone.render.facts import interval_of, possible, possible_mean
 from ragstone.render.terminal.screen import DOT, Look, Prose, indented, section
-from ragstone.render.terminal.tables import Column, fitting, table
+from ragstone.render.terminal.tables import Column, Fitted, table
 from ragstone.render.text import flat, grouped, number, percent
 from ragstone.stats.points import signed
 
@@ -51,8 +51,8 @@ def _found(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]]) -> di
 # ---- of a run
 
 
-def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
-    """Return means, intervals, possible means and the number of scored records, as far as there is room."""
+def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+    """Return means, intervals, possible means and the number of scored records."""
     rows, drawn = _found(metric, entries), _table_of(metric)
     columns = [Column(Text(metric.name), [f"  {row}" for row in rows])]
     for side, title in enumerate(drawn.titles):
@@ -62,18 +62,8 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
         columns.append(Column("95% CI", [interval_of(entry) if entry else "" for entry in sides], right=True, drop=2))
     scored = [_scored(drawn.titles, found) for found in rows.values()]
     could_be = [", ".join(filter(None, map(possible_mean, found))) for found in rows.values()]
-    columns += [Column("scored", scored, right=True, drop=3), Column("could be", could_be, right=True, drop=1)]
-    columns = fitting([column for column in columns if any(column.cells)], look.width - 2, look)
-    titles = {str(column.title) for column in columns}
-    below: list[str] = []
-    if "could be" not in titles:
-        told = zip(rows, could_be, strict=True)
-        below += [f"{row} could be {ends}% if all units were judged" for row, ends in told if ends]
-    if "scored" not in titles:
-        below += [
-            f"{', '.join(names)}: {told} scored" for told, names in grouped(zip(rows, scored, strict=True)).items()
-        ]
-    below += [
+    columns += [Column("scored", scored, right=True, drop=1), Column("could be", could_be, right=True, drop=3)]
+    below = [
         f"{metric.name}.{name}: {passed(entry)} passed"
         for row, found in rows.items()
         for name, entry in zip(drawn.rows[row], found, strict=True)
@@ -82,7 +72,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
     notes = [Prose(line, "quiet") for line in [*below, _legend(metric, signature)]]
     styles = ["quiet" if found[0]["mean"] is None else "" for found in rows.values()]
-    return Group(table(columns, styles), *notes)
+    return Group(Fitted([column for column in columns if any(column.cells)], styles), *notes)
 
 
 def _scored(titles: Sequence[str], found: Sequence[Mapping[str, Any]]) -> str:
@@ -143,42 +133,35 @@ def _reasons(drawn: ScoreTable, rows: Mapping[str, Sequence[Mapping[str, Any]]])
     return grouped((name, reason) for name, reason in found.items() if reason is not None)
 
 
-def methods_block(methods: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
+def methods_block(methods: Mapping[str, Mapping[str, Any]]) -> RenderableType:
     """Return both values in percent, the difference in points with its interval, and its interpretation."""
-    intervals = [
-        " to ".join(map(signed, found["interval"])) if found.get("interval") else "" for found in methods.values()
-    ]
     titled = {
         "ordinary": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
         "nuggets": [percent(found["nuggetized"], found.get("records", 1)) for found in methods.values()],
         "points": [signed(found["difference"]) for found in methods.values()],
-        "95% CI": intervals,
+        "95% CI": [
+            " to ".join(map(signed, found["interval"])) if found.get("interval") else "" for found in methods.values()
+        ],
         "records": [number(found["records"]) if "records" in found else "" for found in methods.values()],
     }
-    columns = _fitting(methods, titled, ("95% CI", "records"), look.width - 2, look)
-    said = []
-    for (aspect, found), interval in zip(methods.items(), intervals, strict=True):
-        between = f" (95% CI {interval})" if interval and all(column.title != "95% CI" for column in columns) else ""
-        said.append(Prose(f"{aspect}: {flat(found['interpretation'])}{between}"))
-    return section("Ordinary and nugget scores", table(columns), *said)
+    said = [Prose(f"{aspect}: {flat(found['interpretation'])}") for aspect, found in methods.items()]
+    return section("Ordinary and nugget scores", _fitted(methods, titled, ("records", "95% CI")), *said)
 
 
-def _fitting(
-    names: Iterable[str], titled: Mapping[str, Sequence[str]], drops: Sequence[str], room: int, look: Look
-) -> list[Column]:
-    """Return the names and the columns that fit beside them; ``drops`` are the first to go, in this order."""
+def _fitted(names: Iterable[str], titled: Mapping[str, Sequence[str]], drops: Sequence[str]) -> Fitted:
+    """Return the names and the columns beside them; ``drops`` are the first to go, in this order."""
     columns = [
         Column(title, cells, right=True, drop=drops.index(title) + 1 if title in drops else 0)
         for title, cells in titled.items()
         if any(cells)
     ]
-    return fitting([Column("", list(names)), *columns], room, look)
+    return Fitted([Column("", list(names)), *columns])
 
 
 # ---- repeats
 
 
-def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType | None:
+def repeats_block(entries: Mapping[str, Mapping[str, Any]]) -> RenderableType | None:
     """Return the mean, spread, spread per record and flips of each repeated metric; None without repeats.
 
     They cover the records with a score every time, which are counted if they are fewer than those with a score.
@@ -198,13 +181,13 @@ def repeats_block(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Rende
             for name, one in found.items()
         ],
     }
-    columns = _fitting(found, titled, ("per record", "mean", "spread"), look.width - 4, look)
+    columns = _fitted(found, titled, ("per record", "mean", "spread"))
     times = next(iter(found.values()))["times"]
     said = (
         "mean: over all repeats (other tables use the first); spread: standard deviation over the repeats, in points; "
         "flips: units whose label changed between repeats"
     )
-    return section(f"Asked {times} times", indented(table(columns)), indented(Prose(said, "quiet")))
+    return section(f"Asked {times} times", indented(columns), indented(Prose(said, "quiet")))
 
 
 def _points(value: float | None) -> str:

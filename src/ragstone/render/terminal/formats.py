@@ -27,16 +27,15 @@ from ragstone.render.terminal.screen import (
     page,
     section,
 )
-from ragstone.render.terminal.tables import GAP, Column, beside, fitting, grid, table, used
+from ragstone.render.terminal.tables import Column, Fitted, beside, grid
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
 LEGEND: Final = (
     "calls: first calls, without repairs; in full: replies parsed in full; units: share parsed (a list or a trace "
     "counts as one); unjudged: units still missing after a repair call"
 )
-READERS: Final = 16
-"""Minimum width, in columns, of the readers; with less room they are listed below the table."""
-NAMES: Final = ("step", "style", "format")
+NAMES: Final = {"step": 0, "style": 4, "format": 3}
+"""The names of a row, and when a narrow screen drops them."""
 LINES: Final = 2
 """Maximum number of lines of a reply, and of its problem."""
 _PROBLEMS: Final[Mapping[str, str]] = {
@@ -81,27 +80,17 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
-    """Return a row per step, style and format; on a narrow screen their names are stacked."""
-    wide = look.width - 4
-    names = [Column(title, [flat(group[title]) for group in groups]) for title in NAMES]
-    readers = Column("parser", [_readers(group) for group in groups], drop=1, least=READERS, style="quiet")
-    counts = [
+    """Return a row per step, style and format."""
+    columns = [
+        *(Column(title, [flat(group[title]) for group in groups], drop=drop) for title, drop in NAMES.items()),
         Column("calls", [number(group["calls"]) for group in groups], right=True, drop=2),
         Column("in full", [percent(group["whole_share"], group["calls"]) for group in groups], right=True),
         Column("units", [percent(group["read_share"], group["asked"]) for group in groups], right=True),
         Column("unjudged", [Text(number(left := group["unjudged"]), style="partly" if left else "quiet")
                         for group in groups], right=True),
+        Column("parser", [_readers(group) for group in groups], drop=1, least=16, style="quiet"),
     ]  # fmt: skip
-    if used(names) + GAP + used(counts) > wide:
-        stacked = [Text.assemble(step, (f"\n  {style}\n  {form}", "quiet"))
-                   for step, style, form in zip(*(column.cells for column in names), strict=True)]  # fmt: skip
-        names = [Column("step", stacked)]
-    columns = fitting([*names, *counts, readers], wide, look)
-    without = [] if any(column.title == "parser" for column in columns) else groups
-    below = [
-        indented(Prose(f"{group['step']}: parsed by {by}", "quiet")) for group in without if (by := _readers(group))
-    ]
-    return section(middle(flat(judge), wide, look.ellipsis), indented(table(columns)), *below)
+    return section(middle(flat(judge), look.width - 4, look.ellipsis), indented(Fitted(columns)))
 
 
 def _readers(group: Mapping[str, Any]) -> str:

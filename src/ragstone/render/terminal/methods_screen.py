@@ -70,7 +70,7 @@ def comparison(run: Run, look: Look, place: Place | None = None) -> Page:
     alone = run.find("#1") if len(run) == 1 else None
     return page(
         title_line(told, look),
-        methods_block(summary["methods"], look) if comparable(summary) else Prose("Nothing could be compared."),
+        methods_block(summary["methods"]) if comparable(summary) else Prose("Nothing could be compared."),
         _single(alone, look) if alone is not None else _widest(run, gaps, look),
         missing_block(told, look),
         facts_block(told, place, [show_command(run, place.options, which)]),

@@ -67,8 +67,8 @@ def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = Fa
         title_line(told, look),
         Prose(told.said),
         *_tables({name: metrics[name] for name in main_scores(run.spec, metrics)}, look),
-        repeats_block(metrics, look),
-        methods_block(told.summary["methods"], look) if comparable(told.summary) else None,
+        repeats_block(metrics),
+        methods_block(told.summary["methods"]) if comparable(told.summary) else None,
         missing_block(told, look),
         _worst(told, look, full=full),
         facts_block(told, place, [told.next_command(place.options)]),
@@ -101,7 +101,7 @@ def _tables(entries: Mapping[str, Mapping[str, Any]], look: Look) -> list[Render
             if all(one["mean"] is None for one in found.values()):
                 plain[metric.name] = entry
             else:
-                tables.append(columns_of_run(metric, found, look))
+                tables.append(columns_of_run(metric, found))
     return [metric_table(plain, look), *tables] if plain else tables
 
 

@@ -93,7 +93,7 @@ class Fitted(Struct, frozen=True):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         kept = fitting(self.columns, options.max_width, Look.of(console))
         levels = {column.drop for column in kept}
-        hidden = [str(column.title) for column in self.columns if column.drop not in levels]
+        hidden = list(dict.fromkeys(str(column.title) for column in self.columns if column.drop not in levels))
         yield table(kept, self.styles)
         if hidden:
             them = "them" if len(hidden) > 1 else "it"
