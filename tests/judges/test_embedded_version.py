@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-26", "af9b210b0693")
+RULES = ("embedded-26", "d2645e828b3f")
 """A version, and the digest of the code that it stands for."""
 
 

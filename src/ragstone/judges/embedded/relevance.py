@@ -253,12 +253,8 @@ class PassageWords:
         unnamed = len(self.shared or weights) - len(top)
         words = listing([self.question.written[stem] for stem in weights if stem in top], unnamed)
         parts = []
-        if wanted is None and words and not (self.short or self.declines):
-            parts.append("unclear which kind of answer is asked for")
-        elif wanted and not self.declines:
-            kind = wanted.called
-            no = f"includes no {kind.removeprefix('a ')}"
-            parts.append({True: f"includes {kind}", False: no, None: f"not recognised: {kind}"}[self.given])
+        if wanted and self.given is not None and not self.declines:
+            parts.append("includes " + (wanted.called if self.given else f"no {wanted.called.removeprefix('a ')}"))
         if self.short:
             parts.append("short answer")
         elif not words:
