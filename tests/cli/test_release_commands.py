@@ -504,6 +504,12 @@ def test_all_screens_count_the_same_records(tmp_path: Path) -> None:
     assert "bad0" in checked.out
     (decision,) = check("last", store=tmp_path / "s.db", min={"grounding": 0.0}).decisions
     assert decision.notes == ("2 of 6 records have no score (2 unreadable)",)
+    rows[0]["grounding"] = {"scoring_mode": "support_contradict"}
+    run = evaluate(rows, ["grounding"], store=tmp_path / "s.db", on_error="skip")
+    (decision,) = check(run.id, store=tmp_path / "s.db", max={"contradicted": 1.0}).decisions
+    assert decision.notes == ("5 of 6 records have no score (3 not_computed, 2 unreadable)",)
+    half = compare(run, run, store=tmp_path / "s.db")["grounding.contradicted"].first
+    assert half.statuses == {"unreadable": 2, "not_computed": 3}
 
 
 def half_down(question: Question[Any]) -> Rated | Traced | Written:

@@ -251,9 +251,9 @@ class _Checked(NamedTuple):
         }
         scored = {record: one.value for record, one in scores.items() if one.value is not None}
         if not scored:
-            return _error(threshold, f"nothing was scored{words.why_without(scores, total)}")
+            return _error(threshold, f"nothing was scored{self._why(threshold)}")
         if threshold.kind == "min_coverage":
-            return self._coverage(threshold, scores, scored)
+            return self._coverage(threshold, scored)
         if threshold.kind in DROPS and self.apart:
             return _error(threshold, self.apart)
         if threshold.kind in DROPS:
@@ -272,7 +272,7 @@ class _Checked(NamedTuple):
         if len(scored) < total:
             lacking = total - len(scored)
             have = "has" if lacking == 1 else "have"
-            note = f"{lacking:,} of {records_said(total)} {have} no score{words.why_without(scores, total)}"
+            note = f"{lacking:,} of {records_said(total)} {have} no score{self._why(threshold)}"
             return replace(decision, notes=(*decision.notes, note))
         return decision
 
@@ -323,14 +323,15 @@ class _Checked(NamedTuple):
         lowest = sorted(wrong, key=lambda item: item[1], reverse=most)
         return tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST])
 
-    def _coverage(
-        self, threshold: Threshold, scores: Mapping[str, ScoreNumbers], scored: Mapping[str, float]
-    ) -> Decision:
+    def _why(self, threshold: Threshold) -> str:
+        return words.why_without(self.records.values(), threshold.metric)
+
+    def _coverage(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
         total, share = len(self.records), len(scored) / len(self.records)
         met = reaches(share, threshold.limit)
         without = [record for record in self.records if record not in scored][:WORST]
         found, wanted = words.told_apart(share, threshold.limit, total)
-        found = f"{len(scored):,} of {records_said(total)} scored, {found}{words.why_without(scores, total)}"
+        found = f"{len(scored):,} of {records_said(total)} scored, {found}{self._why(threshold)}"
         worst = () if met else tuple(self._worst(threshold, record, None) for record in without)
         return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
 

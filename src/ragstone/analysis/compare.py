@@ -14,7 +14,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ragstone.analysis.counts import absences
-from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart, Values
+from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart
 from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, each_scores
@@ -234,7 +234,7 @@ def compare(
             f"--by {by}: no record has it{closest(by, ['topic', 'question', *(f'meta.{name}' for name in told)])}"
         )
     names = [name for name in _names(*shared.seen, metrics, sides) if name in shared.metrics]
-    found = [_untested(name, shared.metrics[name], shared.records) for name in names]
+    found = [_untested(name, shared) for name in names]
     if any(of_score(name).task() == "assign" for name in names):
         found += _nuggets(shared.banks)
     found = _tested(found)
@@ -326,9 +326,11 @@ def _is(score: str, name: str) -> bool:
     return score == name or score.startswith(f"{name}.")
 
 
-def _untested(metric: str, values: Values, records: int) -> Compared:
+def _untested(metric: str, shared: SharedRecords) -> Compared:
     """Return a metric whose finding is still open, since it depends on the number of tests."""
-    first, second = (side.told(records) for side in values.sides)
+    values = shared.metrics[metric]
+    sides = zip(values.sides, shared.unreadable, strict=True)
+    first, second = (side.told(shared.records, unreadable) for side, unreadable in sides)
     return Compared(
         metric, "record", "nothing", values.paired(), None, 0, None, first, second, values.signatures(), values.moved()
     )

@@ -31,8 +31,8 @@ class Pair(NamedTuple):
 class MetricSide(Struct, frozen=True):
     """One run's values of a metric.
 
-    Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others, with ``unreadable`` for
-    records without any score. Over the pairs: the ``mean``, the mean if every unjudged unit were worst or best
+    Of the ``records`` in both runs, ``scored`` have a value; ``statuses`` counts the others, as in
+    ``RecordScores.why_without``. Over the pairs: the ``mean``, the mean if every unjudged unit were worst or best
     (``low``, ``high``), and the units ``asked`` and ``unjudged``. For nuggets, ``records`` counts the nuggets of all
     banks, and ``scored`` those with a verdict.
     """
@@ -68,8 +68,8 @@ class SignaturePart(Struct, frozen=True):
 class SharedRecords:
     """The ``records`` in both runs; ``alone`` has the ids in one run only, ``seen`` all metrics of each run.
 
-    ``metrics`` are the ``wanted`` ones, ``banks`` the pairs with nuggets. ``read_alone`` says whether any record in one
-    run only was readable.
+    ``metrics`` are the ``wanted`` ones, ``banks`` the pairs with nuggets. ``unreadable`` counts, for each run, those
+    without any score. ``read_alone`` says whether any record in one run only was readable.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class SharedRecords:
         self.banks: list[Pair] = []
         self.clusters: set[str | None] = set()
         self.read_alone = False
+        self.unreadable = [0, 0]
         ahead = Kept()
         for record, ours in first:
             theirs = ahead.pop(record, None)
@@ -107,7 +108,8 @@ class SharedRecords:
         self.read_alone = self.read_alone or bool(scores.by_metric)
 
     def _add(self, pair: Pair, wanted: Callable[[str], bool], moved: int) -> None:
-        for seen, scores in zip(self.seen, (pair.first, pair.second), strict=True):
+        for side, (seen, scores) in enumerate(zip(self.seen, (pair.first, pair.second), strict=True)):
+            self.unreadable[side] += not scores.by_metric
             for name in scores.by_metric:
                 if name not in seen:
                     seen[name] = None
@@ -195,12 +197,12 @@ class _Sums:
         self._asked += score.asked
         self._unjudged += score.unjudged
 
-    def told(self, records: int) -> MetricSide:
-        """Return this side of the comparison, for a number of ``records``."""
+    def told(self, records: int, unreadable: int) -> MetricSide:
+        """Return this side of the comparison, for a number of ``records``, some of them ``unreadable``."""
         mean, low, high = (one.mean() for one in (self.value, self._low, self._high))
-        unreadable = records - self._scored - self._statuses.total()
-        statuses = {**self._statuses, **({"unreadable": unreadable} if unreadable else {})}
-        return MetricSide(records, self._scored, statuses, mean, low, high, self._asked, self._unjudged)
+        others = records - self._scored - self._statuses.total() - unreadable
+        statuses = self._statuses + Counter(unreadable=unreadable, not_computed=others)  # without zeros
+        return MetricSide(records, self._scored, dict(statuses), mean, low, high, self._asked, self._unjudged)
 
 
 def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:

@@ -50,6 +50,17 @@ class RecordScores(Struct, frozen=True):
     contexts: bytes = b""
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
 
+    def why_without(self, metric: str) -> str:
+        """Return the status of a metric that has no value; empty if it has one.
+
+        That is ``unreadable`` for a record without any score, and ``not_computed`` if the record's own parameters
+        lead to other scores.
+        """
+        score = self.by_metric.get(metric)
+        if score is None:
+            return "not_computed" if self.by_metric else "unreadable"
+        return score.status if score.value is None else ""
+
 
 class Kept(dict[str, RecordScores]):
     """Scores by record id; records with equal scores share one copy."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import ScoreNumbers
+from ragstone.analysis.scored import RecordScores
 from ragstone.stats.means import HAIR
 from ragstone.stats.points import points
 
@@ -24,11 +24,10 @@ def attaching(run: AnyRun) -> str:
     return f"ragstone agree {which} labels.jsonl --attach {store}".rstrip()
 
 
-def why_without(scores: Mapping[str, ScoreNumbers], total: int) -> str:
-    """Return why records have no value, by status; records without the metric were unreadable."""
-    counts = Counter(one.status for one in scores.values() if one.value is None)
-    counts["unreadable"] += total - len(scores)
-    why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common() if count)
+def why_without(records: Iterable[RecordScores], metric: str) -> str:
+    """Return why records have no value for a metric, by status."""
+    counts = Counter(why for one in records if (why := one.why_without(metric)))
+    why = ", ".join(f"{count:,} {status}" for status, count in counts.most_common())
     return f" ({why})" if why else ""
 
 
