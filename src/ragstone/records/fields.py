@@ -179,7 +179,7 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
         for path, value in places.items()
         if path not in topics and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
     }
-    named = {path: value for path, value in free.items() if not WORDS[field].isdisjoint(_words(path))}
+    named = {path: value for path, value in free.items() if _suggests(field, path)}
     lists = [path for path, value in named.items() if isinstance(value, list) and field == "contexts"]
     texts = [path for path, value in named.items() if isinstance(value, str)] or [
         path
@@ -215,6 +215,12 @@ def _clearest(paths: list[str], values: Mapping[str, object]) -> list[str]:
 def _length(texts: object) -> tuple[int, int]:
     strings = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
     return sum(map(prose, strings)), sum(map(len, strings))
+
+
+def _suggests(field: str, path: str) -> bool:
+    """Return whether a path has a word for a field or misspells one of its names: ``contxts``, ``respones``."""
+    names = [name for name, of in FIELD_OF.items() if of == field]
+    return not WORDS[field].isdisjoint(_words(path)) or bool(difflib.get_close_matches(folded(path), names, 1, 0.87))
 
 
 def _is_numbered(field: str, name: str) -> bool:
