@@ -163,6 +163,9 @@ def test_a_sentence_that_stays_missing_is_unjudged_and_never_supported() -> None
     assert labels(answer) == ["yes", None]
     assert answer.verdicts[1].failure == "no usable entry for resp_s1"
     assert (answer.relevant, answer.failure) == (("doc_0_s0",), "")
+    none = reply({}, overall_supported=True)
+    answer = traced([none], [none])
+    assert (labels(answer), answer.overall) == ([None, None], None)
 
 
 @pytest.mark.parametrize("flag", ["maybe", None, 1, [], "yes"])

@@ -111,7 +111,6 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
         found.relevance_reason = relevance
     if support is not None:
         found.utilized = _keys(answer.get("utilized"), known, found.dropped)
-        found.overall = _truth(answer.get("overall_supported"))
         found.support_reason = support
     wanted = {key_of(unit) for unit in part.response}
     for key, entry in _entries(answer["sentences"]):
@@ -119,6 +118,8 @@ def read_trace(part: Trace, reply: Reply | Failed, wording: Wording, asked: Sequ
             label = _label(entry, known, found.dropped, wording)
             if label is not None:
                 found.labels[key] = label
+    if found.labels:  # a verdict on sentences that were not labelled judges none of them
+        found.overall = _truth(answer.get("overall_supported"))
     if problem := _problem(found, asked):
         found.fail(problem)
     else:
