@@ -6,7 +6,7 @@ Takes rows of RAGBench (arXiv 2407.11005): ``documents_sentences``, ``response_s
 keys, and the published scores. Each row becomes a record with RAGBench's documents and sentences,
 and a line of labels for ``human:FILE``. The ``_share`` columns, completeness (1
 if nothing is relevant, as there) and adherence are compared with the stored scores, to 1e-6. Every row that differs
-is explained by kind; an unexplained one with known keys exits with 1.
+is explained by kind; an unexplained one exits with 1.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row's labels as a line for ``human:FILE``; keys that no sentence has stay as they are, to be dropped."""
+    """The row's labels as a line for ``human:FILE``; keys that no sentence has stay as they are."""
     labels, keys = row["labels"], keys_of(row)
     return {
         "id": row["id"],
@@ -74,7 +74,7 @@ def cause(row: Mapping[str, Any], name: str) -> str:
     if len(set(relevant)) < len(relevant) or (name == "utilization" and len(set(used)) < len(used)):
         return "a key is listed twice, and counted twice there"
     if set(relevant) - set(keys_of(row)) or set(used) - set(keys_of(row)):
-        return "a key that no sentence has, dropped here"
+        return "not scored: a label names no sentence of the record"
     return UNEXPLAINED
 
 
@@ -88,7 +88,6 @@ def main() -> None:
         labels.write_text("".join(json.dumps(labels_of(row)) + "\n" for row in rows), encoding="utf-8")
         run = evaluate([record_of(row) for row in rows], "trace", f"human:{labels}", store=Path(folder) / "store.db")
         found = {result["id"]: {s["metric"]: s["value"] for s in result["scores"]} for result in run.results()}
-        dropped = sum("dropped" in result["scores"][0]["detail"] for result in run.results())
         run.store.close()
     same: Counter[str] = Counter()
     causes: Counter[tuple[str, str]] = Counter()
@@ -107,7 +106,6 @@ def main() -> None:
     print()
     for (name, why), count in causes.most_common():
         print(f"  {count:>3}  {name}: {why}")
-    print(f"\n  {dropped} rows hold keys that no sentence has")
     sys.exit(any(why == UNEXPLAINED for _, why in causes))
 
 
