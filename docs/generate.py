@@ -26,6 +26,7 @@ from ragstone.cli.app import app
 from ragstone.cli.exit_codes import GROUPS
 from ragstone.judges.spec import PRESETS
 from ragstone.options import RunOptions, options_of
+from ragstone.parsing import parse_labels
 from ragstone.parsing.label_words import ALONE, SYNONYMS
 from ragstone.prompts.catalogue import PURPOSES
 from ragstone.questions import TASKS
@@ -487,7 +488,9 @@ def prompts_page() -> str:
     for label in {**SYNONYMS, **ALONE}:
         cells = [", ".join(word.replace("_", " ") for word in words.get(label, ())) for words in (SYNONYMS, ALONE)]
         lines.append(f"| `{label}` | {' | '.join(cells)} |")
-    return _page(lines)
+    name = "ragstone.parsing.parse_labels"
+    lines += ["", "## Parse labels in Python", "", *_signature(name, parse_labels), *_docstring(parse_labels, name, {})]
+    return _page(lines[:-1])
 
 
 def testing_page() -> str:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ragstone.parsing import Format, Parsed, read_labels, words_of
-from ragstone.types import Scale
-
 MANNERS: Final[Sequence[Callable[[str], str]]] = (
     lambda reply: reply,
     lambda reply: f"```json\n{reply}\n```",
@@ -29,16 +26,3 @@ PIECES: Final = (
     "//", "#", "\\", "...", "number,label", "label: ", "{'a': 1}", "[1]", "null", "\u200b",
 )  # fmt: skip
 """Pieces that hold no label, of which noise is made."""
-
-
-def parse_labels(
-    text: str,
-    units: int,
-    scale: Scale,
-    fmt: Format = "adaptive",
-    *,
-    case_sensitive: bool = False,
-    material: Sequence[str] = (),
-) -> Parsed:
-    """The labels of the units 1, 2, … in a reply."""
-    return read_labels(text, range(1, units + 1), words_of(scale, exact=case_sensitive), fmt, material)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from made_replies import MANNERS, PIECES, parse_labels
+from made_replies import MANNERS, PIECES
 
-from ragstone.parsing import LABEL_FORMATS, Format, read_block, strip_reasoning
+from ragstone.parsing import LABEL_FORMATS, Format, parse_labels, read_block, strip_reasoning
 from ragstone.questions import GRADE_0_3, IMPORTANCE, LIKERT, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 from ragstone.types import Scale
@@ -162,6 +162,12 @@ STRAIN = (
 def test_the_work_grows_with_the_text_and_no_faster(piece: str) -> None:
     short, long = (steps(piece * (size // len(piece))) for size in (2_000, 8_000))
     assert long <= 6 * short + 2_000
+
+
+@pytest.mark.parametrize("options", [{"units": 0}, {"units": 10_001}, {"units": 1, "format": "toml"}])
+def test_units_and_formats_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_labels("[]", scale=SUPPORT_3, **options)
 
 
 @pytest.mark.parametrize("piece", STRAIN)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from made_replies import parse_labels
 
-from ragstone.parsing import LABEL_FORMATS, Format, Words, read_labels
+from ragstone.parsing import LABEL_FORMATS, Format, Words, parse_labels, read_labels
 from ragstone.questions import GRADE_0_3, IMPORTANCE, SUPPORT_3, YES_NO
 from ragstone.testing import REPLY_FORMATS, labels_reply
 from ragstone.types import Scale

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_replies import parse_labels
 
 from ragstone import questions
-from ragstone.parsing import FORMATS, Parsed, Words, read_block
+from ragstone.parsing import FORMATS, Parsed, Words, parse_labels, read_block
 from ragstone.types import Scale
 
 FOLDER = Path(__file__).parents[1] / "replies"

@@ -17,10 +17,11 @@ from msgspec import Struct
 
 from ragstone.parsing.echoes import without_placeholders
 from ragstone.parsing.label_lists import lists_of, unread
-from ragstone.parsing.label_rows import LABEL_FORMATS, Format, Found, in_sequence
-from ragstone.parsing.label_words import BACK, DENIED, HEDGED, OPEN, Words
+from ragstone.parsing.label_rows import LABEL_FORMATS, MOST, Format, Found, in_sequence
+from ragstone.parsing.label_words import BACK, DENIED, HEDGED, OPEN, Words, words_of
 from ragstone.parsing.reasoning import NEXT_TURN, plain, quoted_tags, strip_reasoning, unopened
 from ragstone.parsing.retractions import taken_back
+from ragstone.types import Scale
 
 Status = Literal["ok", "unknown_label", "truncation", "count_mismatch", "format_error"]
 """``unknown_label``: every unit has an entry, but some are outside the scale or contradict themselves.
@@ -93,6 +94,29 @@ class Parsed(Struct, frozen=True):
     status: Status
     error: str
     raw: tuple[str | None, ...]
+
+
+def parse_labels(
+    text: str,
+    units: int,
+    scale: Scale,
+    format: Format = "adaptive",  # noqa: A002 - as the option --format
+    *,
+    case_sensitive: bool = False,
+    material: Sequence[str] = (),
+) -> Parsed:
+    """Read the labels of ``units`` units, numbered from 1, from a model's reply.
+
+    ``scale`` is one of ``ragstone.questions``, such as ``SUPPORT_3``, or your own. ``case_sensitive``: accept only its
+    exact words. ``material``: texts that the model was shown; a list copied from one of them is ignored. The result has
+    ``labels`` (None for a unit without one), ``raw``, ``format_used``, ``status`` and ``error``. Raises ValueError if
+    ``units`` is below 1 or above 10,000, or if ``format`` is unknown.
+    """
+    if not 1 <= units <= MOST:
+        raise ValueError(f"units is {units}; expected a number from 1 to {MOST}")
+    if format not in LABEL_FORMATS:
+        raise ValueError(f"unknown format {format!r}; expected one of {', '.join(LABEL_FORMATS)}")
+    return read_labels(text, range(1, units + 1), words_of(scale, exact=case_sensitive), format, material)
 
 
 def read_labels(
