@@ -358,7 +358,7 @@ def cli_page() -> str:
 def python_page() -> str:
     """Every public name with its signature and docstring."""
     lines = ["# Python", "", "These names are in the package `ragstone`. Each is imported when it is first used.",
-             "[Use from Python](../tasks/use-from-python.md) shows how they work together.", ""]  # fmt: skip
+             "[Use Ragstone from Python](../tasks/use-from-python.md) shows how they work together.", ""]  # fmt: skip
     names = sorted(set(ragstone.__all__) - {"__version__"}, key=lambda name: (name != "evaluate", name))
     every = [(name, getattr(ragstone, name)) for name in names]
     written_out: dict[str, str] = {}
