@@ -533,7 +533,7 @@ def test_a_provider_without_batches_takes_a_file(tmp_path: Path) -> None:
         assert ragstone_(*command, "--wait").exit_code == 5, "nothing but an import brings it"
         while (found := ragstone_(*command)).exit_code == 5:
             waves += 1
-            assert "export the calls with ragstone batch export FILE" in found.output
+            assert "export the calls with 'ragstone batch export CALLS'" in found.output
             assert ragstone_("batch", "export", str(tmp_path / "calls.jsonl")).exit_code == 0
             lines = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
             assert all(line["url"] == "/v1/chat/completions" and line["method"] == "POST" for line in lines)

@@ -232,7 +232,7 @@ class ByPosition(Struct, frozen=True):
     )
     judge: Sequence[str | Judge] | str | Judge | None = option(
         "--judge", "-j", metavar="[STEP=]NAME",
-        help="Judge for all steps or one; [A,B] is a panel, 'A>B' a cascade. Repeatable.",
+        help="Judge for all steps or for one step; [A,B] is a panel, 'A>B' is a cascade. Repeatable.",
         setting="run.judge", default=DEFAULT_JUDGE,
         note="Judge for every step that has no judge of its own: embedded, openai:gpt-4o-mini, ollama:qwen3, or the "
         'name of a [judges.NAME] table below (see: ragstone judges). To set a judge for one step, use a list: '
@@ -257,7 +257,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
     )
     topics: Path | str | None = option(
-        "--topics", metavar="FILE", help="File of questions by topic, for records without one.",
+        "--topics", metavar="FILE", help="File of questions by topic, for records without a question.",
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
     )
     qrels: Path | str | None = option(
@@ -286,7 +286,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=SCORING,
     )
     structured: Literal["auto", "schema", "off"] | None = option(
-        "--structured", help="When to send a JSON schema with requests [default: auto]"
+        "--structured", help="When to send a JSON schema: auto (if prompt and endpoint allow it), schema (always) "
+        "or off (never) [default: auto]"
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric parameter for this run. Repeatable.",

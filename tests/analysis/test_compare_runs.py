@@ -100,7 +100,10 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
     assert finding == "none"
     # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth
     error = 0.1 * (40 / 39) ** 0.5 / 40**0.5
-    assert words == f"no significant difference (smallest detectable: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+    assert (
+        words
+        == f"no significant difference (smallest detectable difference: {100 * (2.0227 + 0.8512) * error:.1f} points)"
+    )
 
 
 def test_where_no_test_is_possible_that_is_said_with_the_reason_and_no_p(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_drop_that_could_be_chance_is_undecided() -> None:
     )
     assert "The threshold is undecided (counted as met)." in came.stdout
     for told in (came.stdout, Path("c.md").read_text(encoding="utf-8")):
-        assert "Largest drops in m (threshold: no drop)" in told
+        assert "Largest drops in m (threshold: must not drop)" in told
         assert "r1" in told
     Path("ragstone.toml").write_text('[check]\nundecided = "fail"\n', encoding="utf-8")
     assert not check("after", max_drop={"m": 0}, baseline="before").passed
@@ -113,23 +113,23 @@ def test_one_record_that_fell_too_far_fails_whatever_the_mean() -> None:
     assert "1 of 3 thresholds was not met; 1 could not be decided." in both.stdout
     shown = " ".join(came.stdout.split())
     required, found = (
-        "no record drops by more than 10 points",
+        "no record may drop by more than 10 points",
         "largest drop 75.0 points; over the limit: 1 of 4 records in both runs",
     )
     said = f"{found}; required: {required}"
     assert (came.exit_code, f"failed m: {required} {found} Largest drops" in shown) == (1, True)
     assert "r2 100% to 25%" in shown
     junit, markdown = (Path(name).read_text(encoding="utf-8") for name in ("c.xml", "c.md"))
-    assert ('name="m: no record drops by more than 10 points"' in junit, f'message="{said}"' in junit) == (
+    assert ('name="m: no record may drop by more than 10 points"' in junit, f'message="{said}"' in junit) == (
         True,
         True,
     )
-    assert "| **failed** | m | no record drops by more than 10 points | largest drop 75.0 points" in markdown
+    assert "| **failed** | m | no record may drop by more than 10 points | largest drop 75.0 points" in markdown
     (met,) = check("after", max_record_drop={"m": 0.75}).decisions
     assert (met.outcome, met.value, met.count) == ("passed", -0.75, 4)
     results("same", [1, 1, 0.5, 0.5])
     assert check("same", max_record_drop={"m": 0}).decisions[0].said == (
-        "largest drop 0.0 points; over the limit: 0 of 4 records in both runs; required: no record drops"
+        "largest drop 0.0 points; over the limit: 0 of 4 records in both runs; required: no record may drop"
     )
 
 

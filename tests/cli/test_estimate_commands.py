@@ -46,7 +46,7 @@ def test_an_estimate_says_what_it_stands_on() -> None:
     assert "This run would make 4 calls, cost $0.00" in came.flat
     assert "per million tokens, $0.15 in, $0.60 out, $0.05 cached (ragstone.toml)" in came.flat
     assert "house/m: estimated from text length" in came.flat
-    assert "tokens per support reply: " in came.flat
+    assert "tokens per reply (step support): " in came.flat
     ((first, flag, most, *words),) = pasted(came.out)
     assert (first, flag) == ("run", "--max-cost")
     assert words == ["a.jsonl", "-m", "groundedness", "-j", "house"]

@@ -122,7 +122,7 @@ def test_metrics_and_groups_can_be_chosen(runs: Path) -> None:
     assert "Records are grouped by meta.meta_topic (10 groups)." in same.flat
     assert "Only 10 groups" not in same.flat
     both = in_store(runs, "compare", "main", "new", "-m", "grounding,groundedness")
-    assert "p: paired sign-flip test, Holm-adjusted for 2 metrics." in both.flat
+    assert "p: paired sign-flip test, Holm-adjusted for the 2 tested metrics." in both.flat
     assert "context_relevance" not in both.out
 
 
@@ -251,14 +251,16 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     """One beyond what is allowed does, in the words of the records that fell; a run is not its own baseline."""
     fell = in_store(runs, "check", "new", "--max-drop", "grounding=0.05", "--baseline", "main")
     assert fell.code == 1
-    assert re.search(r"below the baseline \(95% CI -[0-9.]+ to -[0-9.]+\) over 29 paired records", fell.flat)
+    assert re.search(
+        r"-[0-9.]+ points compared with the baseline \(95% CI -[0-9.]+ to -[0-9.]+\) over 29 paired records", fell.flat
+    )
     assert "100% to 0%" in fell.out
     assert "so it seems" in fell.out
     drop = ("--min", "grounding=1", "--max-drop", "grounding=0.05", "--baseline", "main")
     lowest, drops = in_store(runs, "check", "new", *drop, "--markdown", "c.md", "--junit", "c.xml").out.split(
         "Largest drops"
     )
-    for name, split in (("c.md", "Largest drops"), ("c.xml", "no drop of more than 5 points")):
+    for name, split in (("c.md", "Largest drops"), ("c.xml", "must not drop by more than 5 points")):
         first, second = (set(part.splitlines()) for part in Path(name).read_text("utf-8").split(split, 1))
         again = {line for line in first & second if line.startswith("  - ")}
         assert (any(line.startswith("  - ") for line in first), again) == (True, set()), name
@@ -270,7 +272,7 @@ def test_only_a_drop_that_is_shown_fails(runs: Path) -> None:
     assert "would be detected with 80% power" in allowed.flat
     rose = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "new")
     assert rose.code == 0
-    assert "above the baseline" in rose.flat
+    assert re.search(r"\+[0-9.]+ points compared with the baseline", rose.flat)
     same = in_store(runs, "check", "main", "--max-drop", "grounding=0", "--baseline", "main", run=refused)
     assert "main (run 1) is its own baseline; specify an earlier run" in same
 
@@ -589,13 +591,13 @@ def test_an_undecided_drop_is_seen_in_ci(policy: str, code: int, tag: str, said:
         "--junit", "c.xml", "--markdown", "c.md", columns=58,
     )  # fmt: skip
     assert (came.code, came.err) == (code, "")
-    said_of_it = came.out.partition("undecided  m: no drop\n")[2].partition("\n\n")[0].splitlines()
+    said_of_it = came.out.partition("undecided  m: must not drop\n")[2].partition("\n\n")[0].splitlines()
     assert all(line.startswith(" " * 13) and " " in line.strip() for line in said_of_it), "wrapped once"
     assert f"The threshold is undecided (counted as {said})." in came.out
     suite = ET.parse("c.xml").getroot().find("testsuite")
     assert suite is not None
     (case,) = suite.iter("testcase")
     assert [child.tag for child in case] == [tag]
-    assert case[0].get("message", "").startswith("undecided: 22.2 points below the baseline")
+    assert case[0].get("message", "").startswith("undecided: -22.2 points compared with the baseline")
     assert suite.get("skipped" if tag == "skipped" else "failures") == "1"
-    assert "| **undecided** | m | no drop |" in Path("c.md").read_text(encoding="utf-8")
+    assert "| **undecided** | m | must not drop |" in Path("c.md").read_text(encoding="utf-8")

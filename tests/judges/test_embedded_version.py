@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-26", "d2645e828b3f")
+RULES = ("embedded-26", "1b53195ed397")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -56,7 +56,7 @@ def test_outcomes(about: Record, answers: Any, column: str, steps: list[str]) ->
     ("answers", "status", "reason"),
     [
         ((DOWN,), "judge_failed", "the endpoint is down"),
-        (("answers", DOWN), "judge_failed", "no claims: the endpoint is down"),
+        (("answers", DOWN), "judge_failed", "claims not extracted: the endpoint is down"),
         (("answers", []), "empty", "the response answers but makes no claims"),
         (("abstains", (), ["1", None]), "judge_failed", "1 of 2 passages unjudged"),
         (("answers", ["yes", None, None]), "judge_failed", "2 of 3 unjudged"),

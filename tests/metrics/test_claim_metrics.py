@@ -201,7 +201,7 @@ def test_a_part_that_cannot_be_read_makes_the_score_partial(name: str) -> None:
 def test_failing_to_write_is_not_having_no_claims(name: str) -> None:
     """No claims because the judge failed: judge_failed with its reason. Because there are none: empty."""
     failed, _ = weigh(metric(name), record(), script(Failed("it timed out"), "yes"))
-    assert (failed.status, failed.value, failed.reason) == ("judge_failed", None, "no claims: it timed out")
+    assert (failed.status, failed.value, failed.reason) == ("judge_failed", None, "claims not extracted: it timed out")
     assert (failed.low, failed.high) == (0.0, 1.0)
     none, asked = weigh(metric(name), record(), script([], "yes"))
     assert (none.status, none.value, none.reason) == ("empty", None, "the response makes no claims")

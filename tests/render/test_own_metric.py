@@ -92,7 +92,7 @@ def test_runs_are_compared_by_it(run: Run, tmp_path: Path) -> None:
         f"{NAME} is 33.3 points higher in mended (2 paired records). No test possible: only 2 paired records" in shown
     )
     assert f"Largest changes in {NAME}" in shown
-    assert "33% to 100%; in figures:" in shown  # where the unit below it stands
+    assert "33% to 100%; reason in figures:" in shown  # where the unit below it stands
     assert f"ragstone show {run.id} bad" in shown
 
 

@@ -366,7 +366,7 @@ class _Checked(NamedTuple):
             notes.append(f"{records_said(len(fallen))} scored lower{most}: {first.record}, {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {words.points_said(limit + smallest)} or more would be detected with 80% power")
-        drop = f"{words.points_said(abs(pairs.difference))} {'below' if pairs.difference < 0 else 'above'} the baseline"
+        drop = f"{signed(100 * pairs.difference)} points compared with the baseline"
         between = words.interval_said(pairs.low, pairs.high, lambda value: signed(100 * value))
         return Decision(
             threshold,

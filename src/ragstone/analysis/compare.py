@@ -270,7 +270,9 @@ def said(found: Compared, label: str) -> str:
         return f"no test possible: {found.why}"
     if found.finding in ("higher", "lower"):
         return f"{points_apart(pairs.difference, label)}{found.aside}"
-    return NOT_SHOWN + ("" if found.smallest is None else f" (smallest detectable: {100 * found.smallest:.1f} points)")
+    return NOT_SHOWN + (
+        "" if found.smallest is None else f" (smallest detectable difference: {100 * found.smallest:.1f} points)"
+    )
 
 
 def points_apart(difference: float, label: str) -> str:

@@ -48,11 +48,11 @@ def _side(difference: float) -> int:
 
 
 def drop_said(kind: str, limit: float) -> str:
-    """Describe a limit on drops, e.g. ``no drop of more than 2 points`` or ``no record drops``."""
+    """Describe a limit on drops, e.g. ``must not drop by more than 2 points`` or ``no record may drop``."""
     text = limit_said(limit)
     most = f" more than {text} point{'' if text == '1' else 's'}" if limit else ""
-    start, link = ("no record drops", " by") if kind == "max_record_drop" else ("no drop", " of")
-    return start + (link + most if most else "")
+    start = "no record may drop" if kind == "max_record_drop" else "must not drop"
+    return start + (f" by{most}" if most else "")
 
 
 def points_said(difference: float) -> str:

@@ -172,7 +172,8 @@ def _pending(rows: Sequence[BatchRow], begun: float) -> BatchPending:
     counted = plural(sum(row.calls for row in rows), "call").replace(NBSP, " ")
     if exports := [row for row in rows if row.status == "export"]:
         said = f"no results yet for {counted} to {', '.join({row.judge for row in exports})}"
-        hint = "export the calls with ragstone batch export FILE and import the results with ragstone batch import FILE"
+        commands = "'ragstone batch export CALLS', and import the results with 'ragstone batch import RESULTS'"
+        hint = f"export the calls with {commands}"
         return BatchPending(said, hint=hint)
     batches, oldest = plural(len(rows), "batch", "batches").replace(NBSP, " "), min(row.made for row in rows)
     minutes = round((time.time() - oldest) / 60) or "less than 1"

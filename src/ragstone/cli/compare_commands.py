@@ -36,7 +36,7 @@ from ragstone.errors import ConfigError
     "ragstone compare main-out/ out/ --json",
 )
 def compare(
-    first: str = arg("FIRST", "First run, the baseline: number, name, 'last', or a folder written with -o."),
+    first: str = arg("FIRST", "First run, the baseline: number, name, 'last', or a folder written by run -o."),
     second: str = arg("SECOND", "Second run, compared with the baseline."),
     *,
     metrics: list[str] | None = opt(

@@ -109,7 +109,7 @@ def label_import(
     ),
     *,
     out: OutFile = None,
-    task: str = opt("--task", "STEP", "Step of labels without one, e.g. support.", default=""),
+    task: str = opt("--task", "STEP", "Step for labels without a step, e.g. support.", default=""),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:

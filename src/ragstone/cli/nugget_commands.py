@@ -54,7 +54,7 @@ nuggets = group(
 )
 @with_options(
     "create",
-    judge="Judge for all steps or one; importance=[A,B] is a panel. Repeatable.",
+    judge="Judge for all steps or for one step; importance=[A,B] is a panel. Repeatable.",
     no_cache="Bypass the cache.",
 )
 def create(

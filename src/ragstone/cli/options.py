@@ -71,10 +71,12 @@ def _declaration(one: Option, told: str = "") -> Any:
 
 File: TypeAlias = Annotated[
     str,
-    arg("FILE", "Records: .jsonl, .json, .csv, .tsv or .parquet, also .gz or .zst, or a folder; - is standard input."),
+    arg(
+        "FILE", "Records: .jsonl, .json, .csv, .tsv or .parquet (plain, .gz or .zst), or a folder; - is standard input."
+    ),
 ]
 Which: TypeAlias = Annotated[str, arg("RUN", "Run number, run name, or 'last'.")]
-RUN: Final = "Run number, run name, 'last', or a folder written with -o"
+RUN: Final = "Run number, run name, 'last', or a folder written by run -o"
 WhichOrFolder: TypeAlias = Annotated[str, arg("RUN", f"{RUN}.")]
 OutFile: TypeAlias = Annotated[
     str | None, opt("--out -o", "FILE", "Output file [default: standard output]", default=...)

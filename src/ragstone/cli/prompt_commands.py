@@ -152,7 +152,11 @@ def render(
 )
 def diff(
     first: str = arg("A", "STEP=STYLE, with an optional language (STYLE.ru) or version (STYLE.v1), or a file."),
-    second: str | None = arg("B", "Prompt to compare with A [default: A's newest version]", default=None),
+    second: str | None = arg(
+        "B",
+        "Prompt to compare with A [default: the newest version of A; if A is the newest, the one before it]",
+        default=None,
+    ),
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -172,8 +172,11 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
 @with_options(
     "estimate",
     RunOptions,
-    **dict.fromkeys(("max_cost", "max_calls", "max_tokens"), "Compare the estimate with this limit."),
-    **dict.fromkeys(("refresh", "no_cache"), "Estimate without using stored replies."),
+    max_cost="Compare the estimated cost with this limit.",
+    max_calls="Compare the estimated number of calls with this limit.",
+    max_tokens="Compare the estimated number of tokens with this limit.",
+    refresh="Estimate a --refresh run, which uses no stored replies.",
+    no_cache="Estimate a --no-cache run, which uses no stored replies.",
     batch="Estimate a --batch run.",
     repeat="Estimate K repeats.",
 )
@@ -193,7 +196,9 @@ def show_run(
     which: WhichOrFolder = "last",
     record: str | None = arg("RECORD", "Record id, or position, e.g. '#12'.", default=None),
     *,
-    full: bool = flag("--full", "For a run, list all records below 100%; for a record, print its texts in full."),
+    full: bool = flag(
+        "--full", "For a run, list all records that score below 100%; for a record, print its texts in full."
+    ),
     store: StorePath = None,
     as_json: AsJson = False,
 ) -> None:

@@ -404,7 +404,7 @@ class Forecaster:
             low, mean, high = (round(tokens / calls) for tokens in (expected - down, expected, expected + up))
             room = 0 if samples else thought(judge)
             ends = f"{low:,} to {high:,}{f', of which up to {room:,} reasoning' if room else ''}"
-            told[f"tokens per {task} reply by {judge.partition('@')[0]}"] = (
+            told[f"tokens per reply (step {task}) by {judge.partition('@')[0]}"] = (
                 f"{mean:,} ({ends}), {source(samples, 'call')}"
             )
         return told

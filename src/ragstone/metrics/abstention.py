@@ -96,7 +96,7 @@ class AbstentionRates(Metric):
         (claims,) = yield from write_claims(record, 400, 0)
         if not claims.units:
             if claims.failure:
-                return Placement(ANSWERED_COLUMNS, f"no claims: {claims.failure}")
+                return Placement(ANSWERED_COLUMNS, f"claims not extracted: {claims.failure}")
             return Placement(reason="the response answers but makes no claims", status="empty")
         if record.contexts is None:
             return Placement(ANSWERED_COLUMNS, "no contexts", "missing_field")

@@ -76,7 +76,7 @@ class AnswerCorrectness(ClaimMetric):
         if not asked:
             failure = "; ".join(dict.fromkeys(one.failure for one in written if one.failure))
             if failure:
-                return self.nothing(record, "judge_failed", f"no claims: {failure}")
+                return self.nothing(record, "judge_failed", f"claims not extracted: {failure}")
             return self.nothing(record, "empty", "response and reference make no claims")
         before = {source: _before(record, source, states=bool(claims[source].units)) for source in OTHER}
         questions = []

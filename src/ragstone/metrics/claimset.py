@@ -103,7 +103,7 @@ class ClaimMetric(Metric):
         """Return the score if there are no claims to rate."""
         if claims.failure:
             failed = {"extraction_failed": True}
-            return self.without_value(record, "judge_failed", f"no claims: {claims.failure}", detail=failed)
+            return self.without_value(record, "judge_failed", f"claims not extracted: {claims.failure}", detail=failed)
         return self.without_value(record, "empty", f"the {source} makes no claims")
 
     def claim_score(self, record: Record, claims: ClaimSet, rated: Rated) -> Score:

@@ -84,7 +84,7 @@ def notes(found: Comparison) -> list[str]:
             "select it with -m before you look at the results."
         )
     if found.tests > 1:
-        told.append(f"p: paired sign-flip test, Holm-adjusted for {number(found.tests)} metrics.")
+        told.append(f"p: paired sign-flip test, Holm-adjusted for the {number(found.tests)} tested metrics.")
         told.append("Intervals are not adjusted for multiple metrics.")
     elif found.tests:
         told.append("p: paired sign-flip test.")
@@ -241,7 +241,7 @@ def _have_no(records: int, half: MetricSide, where: str) -> str:
 
 
 def required_said(threshold: Threshold) -> str:
-    """Return ``mean at least 80%`` or ``no drop of more than 2 points``."""
+    """Return ``mean at least 80%`` or ``must not drop by more than 2 points``."""
     if threshold.kind in DROPS:
         return drop_said(threshold.kind, threshold.limit)
     return _REQUIRED[threshold.kind].format(limit_said(threshold.limit))

@@ -237,8 +237,8 @@ def differing(
         reason = f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
         return SupportOutcome(chance, windows, reason, quotes=quotes)
     at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
-    has = f'this about "{clash.has}"' if clash.kind == "subject" else _marked(clash.has)
-    where, says = f"{name(at)} says {has} (support {chance:.2f})", _marked(clash.says)
+    has = f', about "{clash.has}"' if clash.kind == "subject" else f" says {_marked(clash.has)}"
+    where, says = f"{name(at)}{has} (support {chance:.2f})", _marked(clash.says)
     reason = f"contradicted: says {says}; {where}" if clash.same else f"not found: {says}; nearest: {where}"
     first, apart = (
         [at, *(one for one in some if one[0] != at[0] or one[2] <= at[1] or one[1] >= at[2])]

@@ -78,7 +78,7 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
     ]
     rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
     rows += labelled("Next", [Command(command.strip()) for command in following])
-    why = Prose(f"Expect higher support for {runs[1].name}: its sentences are copied from the passages.", "quiet")
+    why = Prose(f"Expect {runs[1].name} to score higher: its sentences are copied from the passages.", "quiet")
     return Group(
         page(grid(told, "<~"), why), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows))
     )
@@ -146,7 +146,7 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
         values = f"{percent(moved.first)} to {percent(moved.second)}"
         if 2 * found.other_contexts <= found.shared and ours and theirs and comparison.contexts_said(ours, theirs):
             values += ", other contexts"  # if most have others, the warning is enough
-        values += f"; in {(found.first, found.second)[side].label}:" if units else ""
+        values += f"; reason in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)
     return _records(comparison.moved_title(one), grid(rows, "><"), signs, look) if rows else None

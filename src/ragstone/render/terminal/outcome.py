@@ -212,7 +212,7 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -
     rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini or{NBSP}--judge{NBSP}ollama:qwen3 (local)"
-        others = f" For a language model: {models}" if list(judges) == ["embedded"] else ""
+        others = f" To use a language model: {models}" if list(judges) == ["embedded"] else ""
         rows += told_rows("", [f"{embedded}{others}"], "quiet")
     return rows
 
