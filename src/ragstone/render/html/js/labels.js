@@ -119,11 +119,7 @@ class Labels {
   /** Get this annotator's labels from the server, which another browser may have changed. */
   async fetched() {
     const answer = await fetch(this.place).catch(() => null);
-    if (!answer?.ok) return;
-    const text = await answer.text();
-    const newer = this.unsent;
-    this.unsent = new Set([...newer, ...this.current.keys()]);
-    this.take(text, newer);
+    if (answer?.ok) this.take(await answer.text(), this.unsent);
   }
 
   /** Send new labels to the server, one request at a time; labels of other browsers stay there. */
@@ -191,7 +187,7 @@ class Labels {
 
   /**
    * Import labels exported by this page; existing labels are kept. Return a message about the result. The server's
-   * labels replace those here, except the ``newer`` ones.
+   * labels replace all those here, except the ``newer`` ones: a label that it lacks was undone in another browser.
    * @param {string} text @param {Set<number> | null} newer
    */
   take(text, newer = null) {
@@ -205,15 +201,19 @@ class Labels {
       const same = read && row.task === first.task && row.rubric === first.rubric;
       return same && (row.annotator || '') === this.annotator && (row.label === null || known.includes(row.label));
     });
+    const found = new Set(newer);
     let taken = 0;
     for (const row of fit) {
       const unit = places.get(`${row.record}\n${row.unit}`) ?? -1;
+      found.add(unit);
       if (newer ? newer.has(unit) : this.current.has(unit)) continue;
       if (this.current.get(unit) !== row.label) this.put(unit, row.label);
       if (newer) this.unsent.delete(unit);
       this.spent[unit] = Number(row.seconds) || 0;
       taken += 1;
     }
+    if (newer) this.given = this.given.filter(([unit]) => found.has(unit));
+    this.current = new Map(this.given);
     this.save();
     const [here, other, bad] = [fit.length - taken, rows.length - fit.length, lines.length - rows.length];
     return [
