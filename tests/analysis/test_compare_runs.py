@@ -77,8 +77,9 @@ def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:
     one = compare(first, second)["m"]
     halves = [(half.mean, half.low, half.high, half.asked, half.unjudged) for half in (one.first, one.second)]
     assert halves == [(0.75, 0.625, 0.875, 4, 1), (0.5, 0.5, 0.5, 4, 0)]
-    lost = folder(tmp_path / "c", [result("r1", 1, [score("m", 0.5, status="partial", low=0.0, high=1.0)])])
-    assert in_the_way(compare(lost, second))[-1:] == ["m: units missing in c (the mean could be 0\u2013100%)."]
+    for name, low, high, told in (("c", 0.0, 1.0, " (the mean could be 0\u2013100%)"), ("d", 0.499, 0.501, "")):
+        lost = folder(tmp_path / name, [result("r1", 1, [score("m", 0.5, status="partial", low=low, high=high)])])
+        assert in_the_way(compare(lost, second))[-1:] == [f"m: units missing in {name}{told}."]
 
 
 def test_findings_are_said_in_words(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from ragstone.analysis.pairing import MetricSide
 from ragstone.analysis.threshold_words import drop_said, limit_said
 from ragstone.analysis.verdicts import Wanting
 from ragstone.questions import TASKS
-from ragstone.render.text import NBSP, between, flat, grouped, number, percent, plural, short_id
+from ragstone.render.facts import possible
+from ragstone.render.text import NBSP, flat, grouped, number, percent, plural, short_id
 from ragstone.render.wording import folded, lead_order
 from ragstone.stats.points import signed
 
@@ -192,9 +193,8 @@ def _unjudged(half: MetricSide) -> str:
 
 
 def _range(half: MetricSide, one: Compared) -> str:
-    if half.low is None or half.high is None:
-        return ""
-    return f" (the mean could be {between(half.low, half.high, one.pairs)}%)"
+    could = possible(half.mean, half.low, half.high, one.pairs)
+    return f" (the mean could be {could}%)" if could else ""
 
 
 def left_out(found: Comparison) -> list[str]:

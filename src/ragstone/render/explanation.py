@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from ragstone.analysis.verdicts import wanting, with_verdicts
 from ragstone.metrics import of_score
-from ragstone.render.facts import shortfall
-from ragstone.render.text import NBSP, between, flat, percent, plural, shorten
+from ragstone.render.facts import possible, shortfall
+from ragstone.render.text import NBSP, flat, percent, plural, shorten
 from ragstone.render.wording import in_words, kind_of, labels_of, title_of, words_of
 from ragstone.segment import record_language
 
@@ -57,8 +57,9 @@ def _all(metric: str, verdicts: Sequence[Mapping[str, Any]]) -> str:
 def score_facts(result: Mapping[str, Any], score: Mapping[str, Any], *, of_columns: bool = False) -> list[str]:
     """Return a score's possible range, outcome and details in a few words each; ``of_columns`` only the details."""
     facts, detail = [], score["detail"]
-    if score["value"] is not None and score["low"] != score["high"] and not of_columns:
-        facts.append(f"could be {between(score['low'], score['high'])}% if all units were judged")
+    could = possible(score["value"], score["low"], score["high"])
+    if could and not of_columns:
+        facts.append(f"could be {could}% if all units were judged")
     if score["outcome"] and not of_columns:
         facts.append(score["outcome"].lower())
     if "accepted" in detail:

@@ -17,8 +17,8 @@ from ragstone.analysis.run import Run, main_scores, unit_text
 from ragstone.metrics import of_score
 from ragstone.questions import EARLIER, history_of
 from ragstone.render.excerpt import evidence_in, pieces
-from ragstone.render.facts import RunFacts, cost_said, interval_of, possible_mean
-from ragstone.render.text import between, clean, flat, percent, plural, short_id, shorten
+from ragstone.render.facts import RunFacts, cost_said, interval_of, possible, possible_mean
+from ragstone.render.text import clean, flat, percent, plural, short_id, shorten
 from ragstone.render.wording import ORDER, in_words, kind_of, place, why, word
 
 MOST: Final = 20
@@ -212,8 +212,8 @@ def _quote(result: Result, metric: str, quote: Mapping[str, Any]) -> Markup:
 def _scores(result: Result) -> Markup:
     rows = []
     for score in result["scores"]:
-        open_ = score["value"] is not None and score["low"] != score["high"]
-        could = f"could be {between(score['low'], score['high'])}%" if open_ else ""
+        could = possible(score["value"], score["low"], score["high"])
+        could = could and f"could be {could}%"
         status = "" if score["status"] == "scored" else score["status"]
         told = "; ".join(part for part in (status, could, shorten(score["reason"], SHORT)) if part)
         rows.append((score["metric"], _right(percent(score["value"])), _quiet(told)))
