@@ -61,6 +61,8 @@ def test_the_plain_and_the_nuggetized_triad_are_side_by_side(page: Chromium, sho
     for said, found in zip(rows, methods.values(), strict=True):
         assert f"{(found['plain'] or 0) * 100:.0f}%" in said
         assert found["interpretation"] in said
+        ends = [f"{end:+.1f}".replace("-", "\u2212") for end in found["interval"] or ()]
+        assert f"{ends[0]} to {ends[1]}\t{found['records']}" in said.replace("\u00a0", " ")
 
 
 def test_every_number_of_the_sentence_leads_to_its_records(page: Chromium, shown: Shown) -> None:

@@ -19,12 +19,6 @@ function shownBand(one) {
   return one.finding === 'none' && one.smallest !== null ? Math.min(1, one.smallest) : 0;
 }
 
-/** A difference formatted in points. @param {number} difference from -1 to 1 */
-function inPoints(difference) {
-  const shown = 100 * difference;
-  return Math.abs(shown) < 0.05 ? '0.0' : signed(shown);
-}
-
 /** Both means on a scale from 0 to 100: a ring for the first, a dot for the second. @param {any} one */
 function dotPair(one) {
   const at = (value) => PLOT.edge + value * (140 - 2 * PLOT.edge);
@@ -220,7 +214,7 @@ function groupsTable() {
       foreign(group.name),
       el('td.number', percent(group.first, group.pairs)),
       el('td.number', percent(group.second, group.pairs)),
-      el('td.number', inPoints(group.difference)),
+      el('td.number', signed(100 * group.difference)),
       el('td.apart', differencePlot({ finding: '', paired: { ...group, low: null, high: null } }, reach)),
       el('td.number', count(group.pairs)),
     ),

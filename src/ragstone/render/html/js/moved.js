@@ -103,7 +103,7 @@ function movedRecord(one, metric) {
         el(
           'b',
           { class: one.second < one.first !== bestAtZero(metric) ? 'wrong' : null },
-          `${inPoints(one.second - one.first)} points`,
+          `${signed(100 * (one.second - one.first))} points`,
         ),
       ),
     ),

@@ -46,9 +46,10 @@ function dollars(amount) {
   return `$${amount.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 
-/** A difference with its sign. @param {number} difference in points */
+/** A difference with its sign; none for 0.0. @param {number} difference in points */
 function signed(difference) {
-  return `${difference > 0 ? '+' : difference < 0 ? '\u2212' : ''}${Math.abs(difference).toFixed(1)}`;
+  if (Math.abs(difference) < 0.05) return '0.0';
+  return `${difference > 0 ? '+' : '\u2212'}${Math.abs(difference).toFixed(1)}`;
 }
 
 /** A date and time in the reader's time zone. @param {number} seconds since 1970 */

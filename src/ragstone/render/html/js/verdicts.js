@@ -164,16 +164,18 @@ function quoteLine(record, quote, metric) {
 
 /** Ordinary and nugget scores of a record or a run, side by side. @param {Record<string, any>} methods */
 function methodsTable(methods) {
-  const titles = ['Ordinary', 'Nuggets', 'Points'];
+  const columns = Object.entries({
+    Ordinary: (found) => percent(found.plain, found.records),
+    Nuggets: (found) => percent(found.nuggetized, found.records),
+    Points: (found) => (found.difference === null ? DASH : signed(found.difference)),
+    '95% CI': (found) => (found.interval || []).map(signed).join(`${NBSP}to${NBSP}`),
+    Records: (found) => (found.records ? count(found.records) : ''),
+  }).filter(([, text]) => Object.values(methods).some(text));
   const rows = Object.entries(methods).map(([aspect, found]) =>
     tableRow(
       named(aspect),
-      [
-        percent(found.plain),
-        percent(found.nuggetized),
-        found.difference === null ? DASH : signed(found.difference),
-      ].map((text, place) =>
-        el('td.number', el('span', { class: 'of', 'aria-hidden': 'true' }, titles[place], ' '), text),
+      columns.map(([title, text]) =>
+        el('td.number', el('span', { class: 'of', 'aria-hidden': 'true' }, title, ' '), text(found)),
       ),
       el('td.words', found.interpretation),
     ),
@@ -182,7 +184,7 @@ function methodsTable(methods) {
     'table.units',
     tableHead(
       columnHead('Aspect'),
-      titles.map((title) => columnHead(title, 'number')),
+      columns.map(([title]) => columnHead(title, 'number')),
       columnHead('What it means'),
     ),
     el('tbody', rows),
