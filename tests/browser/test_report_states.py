@@ -154,7 +154,7 @@ def test_metrics_that_were_left_out_are_folded(opened: Opened, tmp_path: Path) -
 def test_a_record_reads_as_it_was_judged(browser: Chromium, tmp_path: Path) -> None:
     """A contradiction is called one; a table keeps its words whole; blank lines are one, and quotes stay in place."""
     table = "| Passengers travelling | Motorhomes | Bicycles | Motorcycles |\n|---|---|---|---|\n| 1 || 3 | 4"
-    passage = f"Prices\n\n \n\n\n{table}\n\n\nThe car costs 38 euros.\n\n\n\nThe end."
+    passage = f"\n \nPrices\n\n \n\n\n{table}\n\n\nThe car costs 38 euros.\n\n\n\nThe end."
     one = {"id": "r", "question": "q", "response": "The car costs 410 euros. Ferries sail.", "contexts": [passage]}
     run = evaluate([one, record(2)], "grounding", store=tmp_path / "s.db")
     for width in (1280, 420):
@@ -163,7 +163,9 @@ def test_a_record_reads_as_it_was_judged(browser: Chromium, tmp_path: Path) -> N
         assert browser.all(".units .verdict") == ["\u2717 contradicted", "\u2717 not found"]
         assert browser.text(".steps .number") == "1 of 2 by grounding"
         assert browser.text(".right .evidence") == "The car costs 38 euros."
-        assert "\n\n\n" not in browser.evaluate("document.querySelector('.right .prose').textContent")
+        written = browser.evaluate("document.querySelector('.right .prose').textContent")
+        assert written.startswith("Prices")
+        assert "\n\n\n" not in written
         assert browser.evaluate("document.querySelector('.drawn-table th').getBoundingClientRect().height") < 60
         assert [cell.strip() for cell in browser.all(".drawn-table td")] == ["1", "", "3", "4"]
         assert browser.evaluate("document.documentElement.scrollWidth") <= width

@@ -181,7 +181,7 @@ function pieces(text, spans, more = []) {
   return found;
 }
 
-/** Several blank lines, displayed as one. */
+/** Several blank lines, displayed as one; those at the start of a text are left out. */
 const BLANKS = /\n(?:[^\S\n]*\n){2,}/g;
 const RULE = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$/;
 
@@ -235,7 +235,8 @@ function laidOut(text, spans, drawn) {
   const between = (start, end) => {
     const found = [];
     for (let place = places.get(start) ?? all.length; placed[place]?.end <= end; place++) {
-      found.push(drawn({ ...all[place], text: all[place].text.replace(BLANKS, '\n\n') }, before));
+      const text = place ? all[place].text : all[place].text.replace(/^\s*\n/, '');
+      found.push(drawn({ ...all[place], text: text.replace(BLANKS, '\n\n') }, before));
       before = all[place];
     }
     return found;
