@@ -56,6 +56,15 @@ def rows() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+OTHER_TAB = """(() => {
+  const key = Object.keys(localStorage).find((one) => one.endsWith('/Ann B'));
+  const kept = JSON.parse(localStorage.getItem(key));
+  kept.given.%s;
+  localStorage.setItem(key, JSON.stringify(kept));
+  dispatchEvent(new StorageEvent('storage', {key})); })()"""
+"""Another tab with the page changes the labels."""
+
+
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[LabelSample, Path, Run]:
     """Ten records of five claims each, drawn from eleven, and their page."""
@@ -117,6 +126,9 @@ def test_fifty_units_by_keyboard_alone(page: Chromium, drawn: tuple[LabelSample,
     page.until("document.querySelector('.progress').ariaValueNow === '20'")
     page.open(drawn[1].as_uri())  # the browser was closed; no name is asked for again
     assert page.text(".unit-text") == told.records[4].units[0].text
+    for change, pressed in (("push([20, 'yes'])", "true"), ("pop()", "false")):
+        page.evaluate(OTHER_TAB % change)
+        assert page.evaluate("document.querySelector('[data-key=\"1\"]').ariaPressed") == pressed
     for number, key in enumerate(keys[20:], 20):
         label(page, key, number + 1)
     assert page.text("h1") == "Done: all 50\xa0claims are labelled"

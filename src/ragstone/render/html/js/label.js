@@ -74,6 +74,7 @@ function spokenLabel(label) {
 
 // ---- the frame
 
+/** Draw the number of labels and the label of the unit being shown. */
 function drawProgress() {
   const done = labels.current.size;
   bar.style.setProperty('width', `${(100 * done) / units.length}%`);
@@ -86,6 +87,10 @@ function drawProgress() {
   );
   who.textContent = labels.annotator || 'no name';
   who.setAttribute('aria-label', `Annotator: ${labels.annotator || 'no name'}. Change`);
+  for (const button of body.querySelectorAll('[data-key]')) {
+    const chosen = CHOICES.find(({ key }) => key === button.getAttribute('data-key'));
+    button.setAttribute('aria-pressed', String(labels.current.get(here) === chosen?.label));
+  }
 }
 
 /** Show a message for a while, and a storage problem for as long as it lasts. @param {string} text */
@@ -246,10 +251,6 @@ function drawUnit(unit, texts) {
       : el('p', { class: 'unit-text', dir: 'auto' }, textOfUnit(texts, shown)),
     el('p.asked', first.asked),
   );
-  for (const button of body.querySelectorAll('[data-key]')) {
-    const chosen = CHOICES.find(({ key }) => key === button.getAttribute('data-key'));
-    button.setAttribute('aria-pressed', String(labels.current.get(here) === chosen?.label));
-  }
   const response = document.getElementById('response');
   if (response) refill(response, markedResponse(texts, shown));
   for (const mark of body.querySelectorAll('.unit-mark, .passage.labelled')) reveal(mark);
