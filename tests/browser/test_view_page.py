@@ -85,6 +85,7 @@ def test_runs_are_listed_with_the_trend_of_one_input_and_signature(browser: Chro
     browser.click("#search")
     browser.type("nightly #7")
     assert browser.all(".runs-table tbody th a") == ["nightly 7"]
+    assert browser.text(".records .shown").replace("\u00a0", " ").startswith(f"1 of {RUNS} runs, latest first")
     assert browser.text(".runs-table tbody .note").startswith("run 7 · compare-methods · ")
     assert browser.all(".trends *") == [], "one run is no trend"
     assert browser.troubles() == []

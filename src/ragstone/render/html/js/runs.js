@@ -134,7 +134,7 @@ function drawChosen() {
           { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` },
           `Compare run ${one} and run ${other} side by side`,
         )
-      : `${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first' : ''}; ${TONES}.${first.all > 1 ? ' Select two to compare.' : ''}`,
+      : `${words.value.trim() ? `${count(runsLeft(words.value).length)} of ` : ''}${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first' : ''}; ${TONES}.${first.all > 1 ? ' Select two to compare.' : ''}`,
   );
 }
 

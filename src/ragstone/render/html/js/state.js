@@ -65,7 +65,7 @@ function readState(fragment) {
   state.down = sort.startsWith('-');
   state.sort = sort.replace(/^-/, '');
   if (!metrics.has(state.sort) && state.sort !== 'id') state.sort = 'position';
-  state.page = Math.max(1, Number(given.get('page')) || 1);
+  state.page = Math.max(1, Math.trunc(Number(given.get('page'))) || 1);
   state.record = Math.max(0, Math.trunc(Number(given.get('record'))) || 0);
   return state;
 }
