@@ -35,6 +35,12 @@ CUT = """[...document.querySelectorAll('.wide, .column, #response, .unit-text, b
     || (one.scrollHeight > one.clientHeight && getComputedStyle(one).overflowY !== 'visible'))
   .map((one) => one.className || one.tagName)"""
 """What is wider than paper, or would have to be scrolled."""
+SMALL = """[...document.querySelectorAll('svg text')].filter((one) => one.getBoundingClientRect().height < 10)
+  .map((one) => one.outerHTML)"""
+"""Words of charts that are too small to read."""
+NARROW = """[...document.querySelectorAll('.answered, .tabbed')].map((one) => one.clientWidth)
+  .filter((width) => width < 300)"""
+"""Widths of the parts of a record that paper would squeeze."""
 SLOW = """const fetched = fetch;
 window.fetch = (name) => name.includes('lines-') ? new Promise((then) => {
   window.arrive = async () => { const found = await fetched(name); const data = await found.json();
@@ -210,6 +216,7 @@ def test_each_page_is_well_made(browser: Chromium, fifty: str, serious: Serious,
         browser.until(f"matchMedia('(prefers-color-scheme: {look})').matches")
         assert serious() == [], (look, width)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.evaluate(SMALL) == []
     browser.size(1280, 900)
     assert browser.troubles() == []
     browser.size(720, 1000)  # as wide as an A4 page between its margins
@@ -219,6 +226,7 @@ def test_each_page_is_well_made(browser: Chromium, fifty: str, serious: Serious,
                          ".map((one) => one.outerHTML)") == []  # fmt: skip
     assert browser.evaluate(EMPTY) == []
     assert browser.evaluate(CUT) == []
+    assert browser.evaluate(NARROW) == []
     browser.send("Emulation.setEmulatedMedia", media="")
     browser.size(1280, 900)
     assert browser.pdf().startswith(b"%PDF-")

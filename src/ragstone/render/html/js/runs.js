@@ -63,7 +63,8 @@ function trendChart(runs, metric) {
     el(
       'p.mean',
       percent(last.mean, last.entry[3]),
-      el('span.interval', ` ${Math.abs(gain) < 0.05 ? 'unchanged' : `${signed(gain)} points`} since run ${before.run.run}`),
+      ' ',
+      el('span.interval', `${Math.abs(gain) < 0.05 ? 'unchanged' : `${signed(gain)} points`} since run ${before.run.run}`),
     ),
     draw(
       'svg',
