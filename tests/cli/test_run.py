@@ -285,7 +285,7 @@ def test_records_that_are_in_no_mean_are_said_beside_it() -> None:
     """By the field that they lack."""
     rows = [row(1), row(2), row(3) | {"contexts": []}]
     came = ragstone("run", write("a.jsonl", *rows), "-m", "grounding,answer_relevance")
-    assert "The mean excludes 1 of 3 records: no contexts." in came.flat
+    assert "No score for 1 of 3 records: no contexts." in came.flat
 
 
 def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored() -> None:

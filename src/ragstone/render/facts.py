@@ -419,13 +419,13 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
 
 def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
-    """Describe the records that lack a field the metric needs and are therefore excluded from its mean."""
+    """Describe the records without a score because they lack a field that the metric needs."""
     causes = [one for one in summary.get("missing", ()) if (one["metric"], one["status"]) == (score, "missing_field")]
     if not causes:
         return []
     reasons = [one["reason"] if len(causes) == 1 else f"{number(one['count'])} with {one['reason']}" for one in causes]
     count = number(sum(one["count"] for one in causes))
-    return [f"The mean excludes {count} of {plural(summary['records'], 'record')}: {', '.join(reasons)}."]
+    return [f"No score for {count} of {plural(summary['records'], 'record')}: {', '.join(reasons)}."]
 
 
 def possible(value: float | None, low: float | None, high: float | None, count: int = 0) -> str:
