@@ -530,7 +530,7 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = names()[1]
     assert (
         left_out["nugget_groundedness"]
-        == "about 4 calls per record; by default, only metrics with up to 2 run; to include it, "
+        == "about 4 calls per record; metrics with more than 2 do not run by default; to include it, "
         "add -m nugget_groundedness"
     )
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
@@ -538,7 +538,7 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "grounding" not in chosen
     assert (
         left_out["grounding"]
-        == "about 2 calls per record; by default, only metrics with up to 1 run; to include it, add -m grounding"
+        == "about 2 calls per record; metrics with more than 1 do not run by default; to include it, add -m grounding"
     )
     assert names(metrics=["grounding"])[0] == ["grounding"]
 

@@ -367,7 +367,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=RUNS,
     )
     workers: int | None = option(
-        "--workers", metavar="N", help="Number of processes [default: all cores for a single-threaded judge, else 1]",
+        "--workers", metavar="N", help="Worker processes [default: all cores if the judge is single-threaded, else 1]",
         commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
         note="Number of worker processes. Default: one per core for single-threaded judges such as embedded, else 1.",
     )

@@ -28,7 +28,10 @@ def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
     own = [resolve(RunOptions(config=config, judge=name)).judges[name] for name in tables]
     return [
         KnownJudge("embedded", note="needs no key and no network; not a language model"),
-        KnownJudge("nli", note="needs no key; runs a downloaded model for the steps support, assign and trace"),
+        KnownJudge(
+            "nli",
+            note="needs no key; runs a downloaded model for the steps support, assign, response_support and trace",
+        ),
         KnownJudge("nli:MODEL", note="ORG/MODEL[@REVISION] on Hugging Face, or a folder"),
         KnownJudge("replay:FILE", note="replays a file from ragstone export RUN --format calls"),
         KnownJudge("human:FILE", note="answers from people's labels, for the steps they cover"),

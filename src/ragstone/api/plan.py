@@ -316,7 +316,7 @@ def unsuitable(metric: type[Metric], present: Mapping[str, int]) -> str:
     if lacks := metric.lacks(present):
         return lacks
     if metric.calls > AUTO_CALLS:
-        calls = f"about {metric.calls} calls per record; by default, only metrics with up to {AUTO_CALLS} run"
+        calls = f"about {metric.calls} calls per record; metrics with more than {AUTO_CALLS} do not run by default"
         return calls + HOW_TO_ADD.format(metric.name)
     for field in metric.needs:
         if field not in ("question", "response", "contexts") and 2 * present[field] < (most := max(present.values())):

@@ -105,7 +105,7 @@ def check(
     ),
     corrected: bool | None = flag(
         "--corrected/--raw",
-        "Apply --min to the lower bound of the corrected mean, not to the raw mean; run agree --attach first.",
+        "Apply --min to the lower bound of the mean corrected with human labels (from ragstone agree --attach).",
         default=None,
     ),
     junit: Path | None = opt("--junit", "FILE", "Also write JUnit XML, one test case per threshold."),

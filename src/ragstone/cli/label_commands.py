@@ -43,9 +43,9 @@ label = group(
 @command(
     label,
     "ragstone label page last -o label.html",
-    "ragstone label 3 -n 100 --metric groundedness --annotator ann",
+    "ragstone label page 3 -n 100 --metric groundedness --annotator ann",
     "ragstone label page 3 --by meta.topic --seed 7",
-    "ragstone label 3 --worst --against 4",
+    "ragstone label page 3 --worst --against 4",
     name=PAGE,
 )
 def label_page(
@@ -62,7 +62,8 @@ def label_page(
     annotator: str = opt("--annotator", "NAME", "Annotator's name [default: the page asks]", default=""),
     by: str | None = opt("--by", "FIELD", "Stratify the sample by topic, question or a meta field."),
     worst: bool = flag(
-        "--worst", "Choose the records on which judges disagree most; their labels are not used for means or intervals."
+        "--worst",
+        "Choose the records on which judges disagree most; no mean or interval uses labels for these records.",
     ),
     against: str | None = opt("--against", "RUN", "For --worst: a run by another judge."),
     store: StorePath = None,
@@ -71,7 +72,7 @@ def label_page(
     """Write a page for labelling a sample of records by hand.
 
     The page is one HTML file and needs no network. It shows the texts and the meaning of each label, but no verdicts.
-    Whole records are drawn at random, so agreement and corrected means are valid for the run.
+    Whole records are drawn at random, so the labels are representative of the run.
     """
     from ragstone.api.labelling import agree_command, exported
     from ragstone.render.terminal.lists import label_page_written

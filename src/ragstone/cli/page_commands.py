@@ -14,7 +14,7 @@ from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
 Browser: TypeAlias = Annotated[
-    bool | None, flag("--open/--no-open", "Open a browser [default: yes, in a terminal]", default=...)
+    bool | None, flag("--open/--no-open", "Open a browser [default: if started from a terminal]", default=...)
 ]
 
 
@@ -91,8 +91,8 @@ def view(
 ) -> None:
     """Browse runs in a web browser.
 
-    Pages are served on this machine only, until Ctrl-C: a list of runs with trends, each run, and two runs side by
-    side. Labels are saved in files next to the store.
+    There is a list of runs with trends, a page for each run, and a page that compares two runs. Pages are served on
+    this machine only, until you press Ctrl-C. Labels are saved in files next to the store.
     """
     from ragstone.render.terminal.lists import serving
 

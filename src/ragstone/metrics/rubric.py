@@ -24,8 +24,8 @@ from ragstone.types import Record, Score, Status, Unit
 class RubricMetric(Metric):
     """Each criterion has its own score: the value of the label that the judge chose.
 
-    ``criteria``: criteria, as in the configuration; a record's criterion replaces the run's criterion of the same name;
-    ``rubric.own`` is the mean of the record's other criteria.
+    ``criteria``: a list, as in the configuration; a record's criterion replaces the run's criterion of the same name.
+    ``rubric.own`` is the mean of the criteria that only the record has.
     """
 
     name = "rubric"

@@ -206,7 +206,7 @@ def written(value: object) -> str:
 def judge_list(judges: Sequence[KnownJudge], look: Look) -> Page:
     """Return the judges, their addresses, and whether the variable of each key is set."""
     tables = [judge for judge in judges if judge.table]
-    hint = "Another address: vllm:MODEL@http://HOST:PORT/v1. To test a judge: "
+    hint = "To use another address: vllm:MODEL@http://HOST:PORT/v1. To test a judge: "
     return page(
         _judges([judge for judge in judges if not judge.table], look, look.width - 2),
         section("In ragstone.toml", indented(_judges(tables, look, look.width - 4))) if tables else None,
