@@ -207,9 +207,10 @@ def field_paths(pairs: Sequence[str]) -> dict[str, str | list[str]]:
 
 
 class Progress(Struct, eq=False):
-    """A run in progress, for progress displays: ``tally`` has the counts, ``total`` is the number of records."""
+    """A run in progress: ``tally`` has the counts, ``total`` is the number of records, ``store`` its store's file."""
 
     run: int
+    store: str
     total: int
     tally: Tally
     metrics: tuple[str, ...]
@@ -286,8 +287,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=SCORING,
     )
     structured: Literal["auto", "schema", "off"] | None = option(
-        "--structured", help="When to send a JSON schema: auto (if prompt and endpoint allow it), schema (always) "
-        "or off (never) [default: auto]"
+        "--structured", help="When to send a JSON schema: auto (if possible), schema (always), off [default: auto]"
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric parameter for this run. Repeatable.",

@@ -357,6 +357,17 @@ def test_a_budget_without_a_cache_promises_no_replies(server: FakeServer) -> Non
     assert server.count == 5
 
 
+def test_a_shard_that_ends_early_shows_its_own_run(server: FakeServer) -> None:
+    """Not the run of that number in the other store, nor an error that there is none."""
+    for number in (1, 2):
+        options = ("-o", "out", "--shard", f"{number}/2", "--max-calls", "2", "-q", "--json")
+        came = run(server, *options, count=9)
+        assert came.code == 4
+        assert "each shard has an equal part of the limits" in came.err
+        assert (came.json["status"], came.json["bill"]["sent"]) == ("stopped", 1)
+        assert run(server, count=9).code == 0
+
+
 def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None:
     write("a.jsonl", row(1))
     came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")

@@ -327,6 +327,7 @@ def progress_of(plan: Plan, store: Store, tally: Tally, run: int = 0) -> Progres
     asked = plan.routes.judges()
     return Progress(
         run,
+        store.path,
         plan.total,
         tally,
         tuple(metric.name for metric in plan.metrics),

@@ -17,7 +17,6 @@ from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen, undi
 from ragstone.cli.options import again
 from ragstone.cli.output import answer, show, show_json
 from ragstone.cli.progress import RunDisplay
-from ragstone.config import resolve
 from ragstone.errors import OutputError, RagstoneError, StoreError
 from ragstone.options import Progress, RunOptions
 from ragstone.render.facts import RunFacts, lead
@@ -104,7 +103,7 @@ def _show_partial(
     if not progress.run:
         show_bill(progress)
         return
-    done = api.open_run(progress.run, resolve(RunOptions(store=options.store, config=options.config)).store)
+    done = api.open_run(progress.run, progress.store)
     with closing(done.store):
         row = done.store.run(progress.run)
         if row is None or row.summary is None:
@@ -123,7 +122,9 @@ def show_bill(progress: Progress | None) -> None:
 
 
 def place_of(finished: Run, options: RunOptions) -> Place:
-    """Return where the results are, with the options to find them again."""
+    """Return where the results are, with the options to find them again; those of a shard are only in its store."""
+    if options.shard is not None:
+        options = replace(options, out=None, store=finished.store.path)
     elsewhere = options.store or (options.config and finished.store.path)
     return Place(str(options.out or ""), options.cases, again(elsewhere), report=options.report)
 

@@ -92,8 +92,7 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
 
     finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
     with closing(finished.store):
-        shown = options if options.shard is None else replace(options, out=None, store=finished.store.path)
-        show_result(finished, shown, outcome, quiet=quiet, as_json=as_json, source=file)
+        show_result(finished, options, outcome, quiet=quiet, as_json=as_json, source=file)
         if options.shard is not None:
             told = f"shard {options.shard} finished; once all shards have finished, run"
             say("note", f"{told}: ragstone merge {shlex.quote(str(options.out))}")
