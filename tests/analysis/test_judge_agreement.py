@@ -170,7 +170,7 @@ def test_labels_of_other_metrics_are_not_missed_where_one_is_named(compare: Any)
     gold = [*rows("a", ["yes"]), row("a/passage/1", "3", "relevance")]
     found = compare(run, gold, metrics=["grounding"])
     assert ([each.metric for each in found.metrics], found.refused) == (["grounding"], ())
-    with pytest.raises(InputError, match=r"there are no labels for grounding; the labels are for relevance$"):
+    with pytest.raises(InputError, match=r"matches grounding in .*: label for another metric \(1 label, .* relevance"):
         compare(run, gold[1:], metrics=["grounding"])
 
 

@@ -315,7 +315,7 @@ def test_a_run_has_the_default_metrics_and_names_who_answers(model: Path, tmp_pa
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert "claims, relevance: embedded" in told.stdout
-    assert "to nli/overlap" in told.stdout
+    assert "answered by nli/overlap" in told.stdout
     assert "internal error" not in told.stdout
     assert {"grounding", "groundedness", "response_groundedness", "answer_relevance"} <= set(told.stdout.split())
 
