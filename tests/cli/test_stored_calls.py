@@ -16,8 +16,9 @@ from terminal import ALONE, COMMAND, WIDTHS, done, ragstone, refused, row, write
 
 from ragstone import api
 from ragstone.cli import cache_commands
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, StoreError
 from ragstone.judges import http
+from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -372,7 +373,7 @@ def test_a_run_that_did_no_record_is_not_told_as_one(server: FakeServer) -> None
     write("a.jsonl", row(1))
     came = ragstone("compare-methods", "a.jsonl", "-j", f"vllm:m@{server.url}", "--max-calls", "2", "-q")
     assert came.code == 4
-    assert "note: no record was finished; any replies received are saved" in came.err
+    assert "note: no record was finished; stored replies are kept" in came.err
     assert re.search(r"Calls +2 sent\n +Cost +.* tokens in", came.err)
 
 
@@ -388,6 +389,18 @@ def test_a_wrong_key_on_the_way_leaves_a_bill() -> None:
     assert came.code == 3
     assert re.search(r"Calls +7 sent\n +Cost +.* tokens in", came.out)
     assert "HTTP 401" in came.err
+
+
+def test_a_full_disk_leaves_a_bill(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the scores, which cannot be stored; but what was sent was paid."""
+
+    def full(_: Store) -> None:
+        raise StoreError("s.db: cannot write (disk full)")
+
+    monkeypatch.setattr(Store, "commit", full)
+    came = run(server, "-q")
+    assert came.code == 3
+    assert re.search(rf"Calls +{server.count} sent\n +Cost +.* tokens in", came.err)
 
 
 def test_replies_that_are_too_long_are_on_the_bill(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -317,7 +317,7 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
 
 def _what_is_kept(run: int, records: int, *, replies: bool) -> str:
     if not records:
-        return "no record was finished; any replies received are saved" if replies else "no record was finished"
+        return "no record was finished; stored replies are kept" if replies else "no record was finished"
     kept = f"finished records are saved as run {run} ({records} record{'' if records == 1 else 's'})"
     return kept if replies else f"{kept}: --only-failed {run} reuses them and evaluates the rest"
 

@@ -84,7 +84,9 @@ def evaluated(
         raise typer.Exit(INTERRUPTED) from None
     except RagstoneError as error:
         # Show partial results before the error: they have been paid for.
-        if not isinstance(error, StoreError):
+        if isinstance(error, StoreError):  # they may be unreadable
+            show_bill(drawn.progress)
+        else:
             failed = error.path if isinstance(error, OutputError) else ""
             _show_partial(drawn.progress, options, page, as_json=as_json, failed=failed)
         raise
