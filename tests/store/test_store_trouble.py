@@ -319,6 +319,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing_before(monkeypatch: pytest.M
             kept = len(store.call_keys()) - 5
             assert store.runs()[0].status == "done"
         assert 0 < kept <= spent < 300
+        assert spent - kept <= 2 * 4  # in flight, and as many not saved yet
         run = weigh(judge, 300, name="full")
         assert server.count - spent == 300 - kept
     assert run.summary()["metrics"][WHOLE]["scored"] == 300

@@ -25,7 +25,7 @@ from ragstone.engine.route import Routes
 from ragstone.engine.settings import Settings
 from ragstone.engine.tally import Tally
 from ragstone.engine.writer import Writer
-from ragstone.errors import BackendError, BudgetReached, RagstoneError
+from ragstone.errors import BackendError, BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Shared, Usage, is_inside, reply_from_json
 from ragstone.judges.limits import asked_to_wait
 from ragstone.store.database import Store
@@ -208,7 +208,7 @@ class Calls:
         if flight.shared is not None and self._leading.get(flight.shared.key) is flight:
             del self._leading[flight.shared.key]
         self._claims.leave(call.key)
-        if flight.holds is not None:
+        if flight.holds is not None and not isinstance(outcome, StoreError):  # what can't be saved makes room for none
             flight.holds.kept()
         flight.land(outcome)
 
