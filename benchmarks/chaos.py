@@ -59,9 +59,11 @@ def endpoint() -> Iterator[Callable[[dict[str, Any]], str]]:
         url: str = ours.recv()
         return url
 
-    yield faults
-    ours.close()
-    process.join()
+    try:
+        yield faults
+    finally:
+        ours.close()
+        process.join()
 
 
 def timed(given: list[dict[str, Any]], url: str, folder: Path) -> tuple[Run, float]:
