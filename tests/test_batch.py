@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -275,13 +276,13 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
     ragstone.evaluate(ROWS, batch=True, wait=True, **options)
     monkeypatch.setattr(batching, "MOST", 50_000)
     other = [{**row, "response": str(row["response"]).replace("Kettle", "Pot")} for row in ROWS]
-    with pytest.raises(BudgetReached, match="next call in a batch would exceed"):
-        ragstone.evaluate(other, batch=True, max_cost=0.2, **options)
+    with pytest.raises(BudgetReached, match=r"--max-cost 0.2 is less than one call may use: \$0\.[34]"):
+        ragstone.evaluate(other, batch=True, finish="batch", max_cost=0.2, **options)
     with pytest.raises(BatchPending, match=r"\([23] calls\)"):
         ragstone.evaluate(other, batch=True, max_cost=1.0, **options)
     server.configure(usage=False)
     most = {**options, "max_tokens": 30_000, "finish": "batch", "store": options["store"].with_name("unmetered.db")}
-    with pytest.raises(BudgetReached, match="next call in a batch would exceed"):
+    with pytest.raises(BudgetReached, match="reached --max-tokens 30,000"):
         ragstone.evaluate(other, batch=True, wait=True, **most)
     with pytest.raises(ConfigError, match="remove --refresh"):
         ragstone.evaluate(other, batch=True, refresh=True, **options)
@@ -330,22 +331,42 @@ def test_tokens_in_progress_limit_the_next_batches(given: Any) -> None:
         ragstone.evaluate(other, batch=True, **{**options, "store": options["store"].with_name("other.db")})
 
 
-def test_a_budget_holds_for_batches_and_what_follows_them_together(given: Any) -> None:
-    """What batches cost is gone when the last calls go live."""
-    server, options, _ = given
-    with pytest.raises(BatchPending):
-        ragstone.evaluate(ROWS, batch=True, **options)
-    with pytest.raises(BudgetReached, match="reached --max") as stopped:
-        ragstone.evaluate(ROWS, batch=True, max_calls=18, **options)
+@pytest.mark.parametrize("finish", ["live", "batch"])
+def test_a_batch_run_that_reaches_its_budget_ends_as_a_live_one(given: Any, monkeypatch: Any, finish: str) -> None:
+    """With results and a bill; the next run has a budget of its own. A rest too small for a batch goes live."""
+    server, options, live = given
+    monkeypatch.setattr(batching, "SMALL", 10)
+    options = {**options, "batch": True, "finish": finish, "max_calls": 18}
+    with pytest.raises(BatchPending, match=r"\(16 calls\)"):
+        ragstone.evaluate(ROWS, **options)
+    with pytest.raises(BudgetReached, match="reached --max-calls 18") as stopped:
+        ragstone.evaluate(ROWS, wait=True, **options)
     assert server.count == 18
+    assert stopped.value.hint.startswith("run the same command with a new budget")
     runs = [
         ragstone.open_run(stopped.value.run, store=options["store"]),
-        ragstone.evaluate(ROWS, batch=True, **options),
+        ragstone.evaluate(ROWS, wait=True, **options),
     ]
+    assert len(runs[0]) > 0
     bills = [run.summary()["bill"] for run in runs]
     assert bills[0]["paid"]["calls"] == 18
     assert [sum(bill[part] for bill in bills) for part in ("sent", "answered")] == [server.count, len(server.unique)]
     assert bills[0]["replayed"] + bills[1]["replayed"] > 16, "in the second bill, those of the batch are replayed"
+    assert scores(runs[1]) == scores(ragstone.evaluate(ROWS, **live))
+
+
+def test_a_long_wait_for_one_wave_does_not_slow_the_next(given: Any, monkeypatch: Any) -> None:
+    server, options, _ = given
+    server.configure(batch_polls=3)
+    pauses: list[float] = []
+
+    async def slept(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(batching, "POLL", (1.0, 60.0))
+    monkeypatch.setattr(batching, "asyncio", SimpleNamespace(sleep=slept))
+    ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    assert pauses.count(1.0) == 3, "once for each wave"
 
 
 def test_runs_share_a_store_and_wait_only_for_calls_that_they_need(given: Any) -> None:

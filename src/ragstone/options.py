@@ -347,8 +347,8 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     wait: bool = option("--wait", help="With --batch: wait for the batches to finish.", commands="run", unless=False)
     finish: Literal["live", "flex", "batch"] | None = option(
-        "--finish", help="With --batch: how to send the last calls if fewer than 200 remain [default: live]",
-        commands="run estimate",
+        "--finish", commands="run estimate",
+        help="With --batch: how to send the last calls if fewer than 200 remain or fit the budget [default: live]",
     )
     tier: Literal["standard", "flex"] | None = option(
         "--tier", commands=f"{SENDING} estimate",

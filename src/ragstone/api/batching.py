@@ -26,7 +26,7 @@ from ragstone.engine.calls import Awaited, Missing
 from ragstone.engine.run import Engine
 from ragstone.engine.settings import Amount
 from ragstone.engine.tally import Tally
-from ragstone.errors import BackendError, BatchPending, BudgetReached, ConfigError, InputError
+from ragstone.errors import BackendError, BatchPending, ConfigError, InputError
 from ragstone.judges.base import (
     SMALL,
     Batching,
@@ -64,7 +64,7 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
 
     Raises BatchPending while a batch of the run is unfinished, unless ``options.wait``.
     """
-    begun, pause = time.time(), POLL[0]
+    begun, pause, before = time.time(), POLL[0], list[int]()
     with BatchStore(plan.spec.store) as store:
         while True:
             try:
@@ -74,6 +74,8 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
                     return
                 if not options.wait or any(row.status == "export" for row in rows):  # only an import ends an export
                     raise _pending(rows, begun)
+                if before != (before := [row.id for row in rows]):
+                    pause = POLL[0]
             except BackendError as error:
                 if not (options.wait and error.retryable):
                     raise
@@ -96,8 +98,9 @@ async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[
     missing, budget = await _missing(plan, store, options)
     flying = {key for row in pending for key in store.keys_of(row.id)}  # of other runs
     wave = {key: call for key, call in missing.items() if key not in flying}
-    if wave and (first or len(wave) >= SMALL or options.finish == "batch"):
-        await _send(plan, store, owner, wave, budget, pending)
+    fitting = _fitting(wave.values(), budget, _spent(plan, store, owner, budget)) if budget.limits else [*wave.values()]
+    if fitting and (first or len(fitting) >= SMALL or options.finish == "batch"):
+        await _send(plan, store, owner, fitting, pending)
         return [row for row in store.batches("made", "sent", "export") if own(row)] or pending
     return pending if len(wave) < len(missing) else []
 
@@ -118,13 +121,20 @@ def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> N
                 tally.replayed = max(0, tally.replayed - answered)
 
 
-def refusals(plan: Plan) -> Missing:
-    """Return what decides on the calls that are left after the batches: those that failed there are not sent again."""
+def refusals(plan: Plan, options: RunOptions, budget: Callable[[], Budget]) -> Missing:
+    """Return what decides on the calls that are left after the batches: those that failed there are not sent again.
+
+    If all calls should go in batches, the others are left because they do not fit the budget.
+    """
     with BatchStore(plan.spec.store) as store:
         failed = store.failed_calls(plan.spec.engine.tries)
 
-    def refused(_: Judge, call: Call) -> Failed | None:
-        return Failed(failed[call.key]) if call.key in failed else None
+    def refused(judge: Judge, call: Call) -> Failed | None:
+        if call.key in failed:
+            return Failed(failed[call.key])
+        if options.finish == "batch" and budget().limits:
+            raise budget().reached(_worst(budget(), judge, call))
+        return None
 
     return refused
 
@@ -319,29 +329,25 @@ async def _missing(
     return missing, engine.budget
 
 
+def _fitting(wave: Iterable[tuple[Judge, Call]], budget: Budget, held: Amount) -> list[tuple[Judge, Call]]:
+    """Return the first calls of a wave, those whose worst cases at batch prices fit the budget besides ``held``."""
+    found = []
+    for judge, call in wave:
+        held += _worst(budget, judge, call)
+        if not held.within(budget.limits.amount()):
+            break
+        found.append((judge, call))
+    return found
+
+
 async def _send(
-    plan: Plan,
-    store: BatchStore,
-    owner: Owner,
-    wave: Mapping[bytes, tuple[Judge, Call]],
-    budget: Budget,
-    pending: Sequence[BatchRow],
+    plan: Plan, store: BatchStore, owner: Owner, wave: Sequence[tuple[Judge, Call]], pending: Sequence[BatchRow]
 ) -> None:
-    """Send a wave in one or more batches, as far as the budget and the tokens of ``pending`` batches allow."""
-    held = _spent(plan, store, owner, budget) if budget.limits else Amount()
-    judges = {judge.name: judge for judge, _ in wave.values()}
-    affordable = 0
-    for name, judge in judges.items():
+    """Send a wave in one or more batches, as far as the tokens of ``pending`` batches allow."""
+    for name, judge in {judge.name: judge for judge, _ in wave}.items():
         backend = cast("Batching", judge.backend)
         spec = plan.spec.judges[name]
-        calls: list[Call] = []  # those whose worst case, at batch prices, fits the budget
-        for call in (call for asked, call in wave.values() if asked is judge):
-            more = held + _worst(budget, judge, call) if budget.limits else held
-            if budget.limits and not more.within(budget.limits.amount()):
-                break
-            held = more
-            calls.append(call)
-        affordable += len(calls)
+        calls = [call for asked, call in wave if asked is judge]
         rows = [row for row in pending if row.judge == judge.id] if spec.batch_tokens else []
         queued = sum(_tokens(backend, call.request) for row in rows for call in store.calls_of(row.id))
         for part in split(calls, backend, spec.batch_tokens, queued):
@@ -360,11 +366,6 @@ async def _send(
                         store.drop_batch(number)
                     raise
                 store.sent(number, remote)
-    if not affordable:
-        raise BudgetReached(
-            "the next call in a batch would exceed the budget",
-            hint="raise --max-cost, --max-calls or --max-tokens; the results of batches are stored",
-        )
 
 
 def split(calls: Iterable[Call], backend: Batching, tokens: int, queued: int = 0) -> Iterator[list[Call]]:

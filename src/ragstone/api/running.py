@@ -308,7 +308,7 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
     """Return worker processes if they pay off, else a single engine, which a batch always needs."""
     if not options.batch and (workers := shared(plan, store, earlier)) is not None:
         return workers
-    missing = batching.refusals(plan) if options.batch else None
+    missing = batching.refusals(plan, options, lambda: engine.budget) if options.batch else None
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, missing, plan.lender)
     if options.batch:
         batching.count_paid(plan, options, engine.budget)

@@ -133,7 +133,7 @@ class Budget:
         while not self._fits(worst):
             needed = self._others + self._spent + worst
             if not self._held.calls and self._last and not needed.within(self.limits.amount()):
-                raise self._reached(worst)
+                raise self.reached(worst)
             self._need = self._need.most(worst)
             settled = asyncio.get_running_loop().create_future()
             self._waiting.append(settled)
@@ -240,7 +240,7 @@ class Budget:
         """Return whether a call fits into the current allowance."""
         return (self._spent + self._held + more).within(self._lent)
 
-    def _reached(self, more: Amount) -> BudgetReached:
+    def reached(self, more: Amount) -> BudgetReached:
         """Return the error that names the reached limit and how to continue; ``more`` is the call that does not fit."""
         limits, spent = self.limits, self._spent + self._others
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
