@@ -325,6 +325,36 @@ def test_a_full_disk_ends_the_run_and_loses_nothing_before(monkeypatch: pytest.M
     assert run.summary()["metrics"][WHOLE]["scored"] == 300
 
 
+# ---- gone
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file can be neither deleted nor renamed there")
+@pytest.mark.parametrize("how", ["deleted", "renamed", "replaced"])
+def test_a_store_that_is_gone_ends_the_run(how: str, tmp_path: Path) -> None:
+    """Nothing more is paid for what nobody would find, and nothing says that it is saved."""
+    store, moved = PATH.absolute(), tmp_path / "moved.db"
+    results: list[bytes] = []
+
+    def vanish(result: bytes) -> None:
+        results.append(result)
+        if len(results) > 1:
+            return
+        os.chdir(tmp_path.parent)  # the path of the store is still that of the same file
+        store.rename(moved)
+        if how == "deleted":
+            moved.unlink()
+        elif how == "replaced":
+            store.touch()
+
+    with pytest.raises(StoreError, match=r"^s\.db: the store was deleted or renamed during the run; move") as caught:
+        weigh(on_result=vanish)
+    assert not hasattr(caught.value, "__notes__")
+    if how != "deleted":
+        moved.replace(store)
+        os.chdir(store.parent)
+        assert weigh().summary()["bill"]["replayed"] > 0
+
+
 # ---- old
 
 

@@ -281,7 +281,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         status = "done"
     except RagstoneError as error:
         status, stopped = "stopped", {"stopped": str(error)}
-        if engine.tally.anything and not getattr(error, "damaged", False):
+        if engine.tally.anything and not getattr(error, "damaged", False) and store.is_there():
             if isinstance(error, BudgetReached):
                 error.run = number
             error.add_note(_what_is_kept(number, store.count(number), replies=plan.spec.engine.cache != "off"))

@@ -103,7 +103,7 @@ def network_mount(path: Path | str) -> str:
     return f"{kind} at {place}" if kind in _NETWORK or kind.startswith("fuse.") else ""
 
 
-def identity(path: str) -> int | None:
+def identity(path: Path | str) -> int | None:
     """Return a number that distinguishes this file from another of the same name; None if there is none."""
     try:
         return os.stat(path).st_ino  # noqa: PTH116 - the path is a string, :memory: for one
@@ -138,6 +138,11 @@ def damaged(path: str, found: str) -> StoreError:
 def busy(path: str) -> str:
     """Return the message that another connection has been writing for too long."""
     return f"{path}: another process has kept the store busy for {PATIENCE:g} s; wait for it to end, or {ELSEWHERE}"
+
+
+def gone(path: str) -> str:
+    """Return the message that the file was deleted, or has another name."""
+    return f"{path}: the store was deleted or renamed during the run; move it back to keep its replies and results"
 
 
 def trouble(path: str, error: Exception, what: str) -> StoreError:

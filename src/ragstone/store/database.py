@@ -137,6 +137,8 @@ class Store:
                 self._writer = file.connect(self.path)
             except sqlite3.Error as error:
                 raise self._trouble(error, "cannot open the store") from error
+        self._place = Path(self.path or ":memory:").absolute()  # the working directory may change
+        self._identity = file.identity(self._place)
 
     def __enter__(self) -> Self:
         return self
@@ -187,7 +189,12 @@ class Store:
     # ---- writing in groups, one at a time: begin, insert, commit (which waits for the disk, on any thread)
 
     def begin(self, *, wait: bool = True) -> bool:
-        """Begin a group of writes; while another connection writes, wait (raise StoreError if long) or return False."""
+        """Begin a group of writes; while another connection writes, wait (raise StoreError if long) or return False.
+
+        Raises StoreError if the file was deleted or renamed, because nobody would find what is written to it.
+        """
+        if not self.is_there():
+            raise StoreError(file.gone(self.path))
         try:
             return file.begin(self._writer, wait=wait)
         except sqlite3.Error as error:
@@ -372,6 +379,10 @@ class Store:
         return [ScoreRow(*row) for row in self._rows(query, (run, metric, count))]
 
     # ---- the file
+
+    def is_there(self) -> bool:
+        """Return whether the file still has its name."""
+        return file.identity(self._place) == self._identity
 
     def put_aside(self) -> str:
         """Move a damaged store aside, copy its readable data to a new one, and return a description of what was done.
