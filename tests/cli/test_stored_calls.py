@@ -401,6 +401,10 @@ def test_a_full_disk_leaves_a_bill(server: FakeServer, monkeypatch: pytest.Monke
     came = run(server, "-q")
     assert came.code == 3
     assert re.search(rf"Calls +{server.count} sent\n +Cost +.* tokens in", came.err)
+    sent = server.count
+    told = json.loads(run(server, "-q", "--json").out)
+    assert (told["status"], told["stopped"]) == ("stopped", "s.db: cannot write (disk full)")
+    assert told["bill"]["sent"] == server.count - sent > 0
 
 
 def test_replies_that_are_too_long_are_on_the_bill(monkeypatch: pytest.MonkeyPatch) -> None:

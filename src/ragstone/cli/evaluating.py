@@ -85,7 +85,11 @@ def evaluated(
     except RagstoneError as error:
         # Show partial results before the error: they have been paid for.
         if isinstance(error, StoreError):  # they may be unreadable
-            show_bill(drawn.progress)
+            if as_json and drawn.progress is not None and drawn.progress.run:
+                bill = drawn.progress.tally.as_json()
+                show_json({"run": drawn.progress.run, "status": "stopped", "stopped": str(error), "bill": bill})
+            else:
+                show_bill(drawn.progress)
         else:
             failed = error.path if isinstance(error, OutputError) else ""
             _show_partial(drawn.progress, options, page, as_json=as_json, failed=failed)
