@@ -214,7 +214,7 @@ WORST = LabelDraw("worst", 0, 4, 4)
             {},
             r"all labels come from a worst-first draw; label a random sample with: ragstone label RUN",
         ),
-        ({"hash": "0" * 16}, {"judge": ["embedded"]}, r"no label matches a unit of records.jsonl: text has changed"),
+        ({"hash": "0" * 16}, {}, r"no label matches a unit of records.jsonl: text has changed"),
         (
             {"response": "Another one."},
             {},

@@ -7,7 +7,7 @@ are therefore estimated, stored, resumed and limited by the budget as in any run
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -118,6 +118,14 @@ class Tuner(Struct):
         self.estimates = [forecast(self.records, self.options_of(one)) for one in self.combinations]
         return _estimated([estimate.total for estimate in self.estimates])
 
+    def check(self) -> None:
+        """Raise InputError if no label matches a unit. No judge is called if labels answer the other steps."""
+        people = Combination(f"human:{self.labels}")
+        with suppress(ConfigError):  # the file may not answer the step itself
+            finished = run(list(self.records), replace(self.options_of(people), store=":memory:"))
+            with closing(finished.store):
+                self._matched([_answers(finished, people, self.rows, self.metric)])
+
     def ask(self, combination: Combination, on_start: Callable[[Progress], None] | None = None) -> None:
         """Run one combination and keep its verdicts on the labelled units."""
         tallies: list[Tally] = []
@@ -130,12 +138,8 @@ class Tuner(Struct):
         try:
             finished = run(list(self.records), replace(self.options_of(combination), on_start=started))
         except BudgetReached as error:
-            left = (
-                f" (what was left after {len(self.bills)} of {len(self.combinations)} combinations)"
-                if self.bills
-                else ""
-            )
-            raise BudgetReached(f"{error}{left}", hint=error.hint, run=error.run) from error
+            left = f" (what was left after {len(self.bills)} of {len(self.combinations)} combinations)"
+            raise BudgetReached(f"{error}{left if self.bills else ''}", hint=error.hint, run=error.run) from error
         with closing(finished.store):
             self.bills.append(finished.summary()["bill"])
             self.charged = sum((tally.charged for tally in tallies), self.charged)
@@ -144,11 +148,7 @@ class Tuner(Struct):
     def result(self) -> Tuning:
         """Compare all combinations that were run; raise InputError if there is too little to compare."""
         first = self._answers[0]
-        shared = set.intersection(*(set(one.units) for one in self._answers))
-        if not shared:
-            raise InputError(
-                f"{self.labels}: no label matches a unit of {self.name}: {first.refused or 'no unit was judged'}"
-            )
+        shared = self._matched(self._answers)
         notes = [*self.notes, *([f"unused labels: {first.refused}"] if first.refused else [])]
         asked = [
             AskedCombination(
@@ -167,6 +167,13 @@ class Tuner(Struct):
             notes=tuple(notes), estimate=_estimated([one.total for one in self.estimates]) if self.estimates else None,
             bill=_bill(self.bills),
         )  # fmt: skip
+
+    def _matched(self, answers: Sequence[_Answers]) -> set[tuple[str, str]]:
+        """Return the labelled units of all answers, by record and id; raise InputError if there are none."""
+        if shared := set.intersection(*(set(one.units) for one in answers)):
+            return shared
+        why = answers[0].refused or "no unit was judged"
+        raise InputError(f"{self.labels}: no label matches a unit of {self.name}: {why}")
 
     def _fits(self, asked: Sequence[AskedCombination]) -> list[FittedThreshold]:
         return [
@@ -384,6 +391,8 @@ def tuner(
         raise ConfigError(f"no combination can be tried: {'; '.join(dict.fromkeys(made.left_out.values()))}")
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
         raise ConfigError("--threshold: none of these judges gives probabilities; add --judge embedded or nli")
+    if not others:  # else a judge writes the units
+        made.check()
     return made
 
 
