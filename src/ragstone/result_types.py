@@ -354,7 +354,7 @@ class AgreementDict(TypedDict):
 
 
 class CauseDict(TypedDict):
-    """Number of scores of a metric with one status and reason."""
+    """Number of scores of a metric with one status and reason. ``N`` stands for numbers that differ."""
 
     metric: str
     status: Status

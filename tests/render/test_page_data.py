@@ -139,6 +139,8 @@ def test_rows_are_columns_and_a_score_that_is_not_there_is_none() -> None:
     named = block_of(rows, ["n"], [], ["down: cut off", "cut off", "down: cut off"])
     assert named["reasons"] == {"n": [2, 2, 1]}
     assert block_of(rows, ["n"], [], ["cut off", OTHER])["reasons"] == {"n": [1, 1, 2]}
+    rows = [row_of({"id": "r", "position": 3, "scores": [{**half, "reason": f"9 tokens, not {n}"}]}) for n in (1, 2)]
+    assert block_of(rows, ["n"], [], ["cut off", "9 tokens, not N"])["reasons"] == {"n": [2, 2]}
     block = block_of([line(1, 0.25, kind="x"), lost], ["m"], ["kind"], [])
     assert block["reasons"] == {}
     assert block["values"] == {"m": [0.25, None]}

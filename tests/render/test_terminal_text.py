@@ -215,9 +215,23 @@ def test_causes_are_counted_without_their_counts_and_within_bounds() -> None:
     causes.add([Score("m", "2", 0.5, "partial", reason="2 of 3 unjudged: cut off")])
     assert causes.as_json() == [{"metric": "m", "status": "partial", "reason": "cut off", "count": 2}]
     for number in range(3 * MOST):
-        causes.add([Score("m", "3", None, "judge_failed", reason=f"reason {number}")])
+        causes.add([Score("m", "3", None, "judge_failed", reason=f"reason r{number}")])
     assert len(causes.as_json()) <= MOST + 1
     assert causes.as_json()[0]["reason"] == OTHER
+
+
+def test_causes_that_differ_in_their_numbers_are_one() -> None:
+    """Numbers that all of them have stay, and so do a status and the number of a model."""
+    causes = Causes()
+    for model, size in (("j2", 9), ("j2", 1_234), ("j2", 9), ("j3", 9)):
+        reason = f"1 of 2 unjudged: {model}: HTTP 400: at most 128 tokens, got {size:,}."
+        causes.add([Score(name, "1", None, "judge_failed", reason=reason) for name in ("m", "n")])
+    causes.add([Score("m", "1", None, "judge_failed", reason="j2: HTTP 401: at most 128 tokens, got 9.")])
+    assert [(one["reason"], one["count"]) for one in causes.as_json() if one["metric"] == "m"] == [
+        ("j2: HTTP 400: at most 128 tokens, got N.", 3),
+        ("j2: HTTP 401: at most 128 tokens, got 9.", 1),
+        ("j3: HTTP 400: at most 128 tokens, got 9.", 1),
+    ]
 
 
 def test_a_shortened_id_follows_its_position() -> None:

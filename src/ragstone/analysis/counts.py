@@ -25,6 +25,8 @@ MOST: Final = 100
 OTHER: Final = "other causes"
 
 _COUNTS: Final = re.compile(r"\d+ of \d+ unjudged: ")
+_NUMBER: Final = re.compile(r"(?<!HTTP )(?<![^\s(\[{'\"=<>~$])(?:\d+(?:[.,]\d+)*|N)(?![\w-])")
+"""A number, or its place in a cause; not a status, and not part of a name."""
 
 
 class Causes:
@@ -32,21 +34,26 @@ class Causes:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, Status, str]] = Counter()
+        self._said: dict[str, str] = {}
 
     def add(self, scores: Iterable[Score]) -> None:
         """Count the scores of one record."""
         for score in scores:
             if score.status != "scored":
-                key = (score.metric, score.status, cause_of(score.reason))
-                known = key in self._counts or len(self._counts) < MOST
-                self._counts[key if known else (score.metric, score.status, OTHER)] += 1
+                cause, kind = cause_of(score.reason), kind_of_cause(score.reason)
+                key = (score.metric, score.status, kind)
+                if key in self._counts or len(self._counts) < MOST:
+                    self._said[kind] = _common(self._said.get(kind, cause), cause)
+                else:
+                    key = (score.metric, score.status, OTHER)
+                self._counts[key] += 1
 
     def as_json(self) -> list[CauseDict]:
-        """Return the counts as plain JSON, most frequent first."""
+        """Return the counts as plain JSON, most frequent first. ``N`` stands for numbers that differ."""
         ranked = sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
         return [
-            {"metric": metric, "status": status, "reason": reason, "count": count}
-            for (metric, status, reason), count in ranked
+            {"metric": metric, "status": status, "reason": self._said.get(kind, kind), "count": count}
+            for (metric, status, kind), count in ranked
         ]
 
 
@@ -113,8 +120,19 @@ class Quotes:
 
 
 def cause_of(reason: str) -> str:
-    """Return a reason without the counts of one record, by which causes are counted."""
+    """Return a reason without the counts of one record."""
     return _COUNTS.sub("", reason)
+
+
+def kind_of_cause(reason: str) -> str:
+    """Return the cause in a reason without its numbers, by which causes are counted."""
+    return _NUMBER.sub("N", cause_of(reason))
+
+
+def _common(one: str, other: str) -> str:
+    """Return a cause with only the numbers that it shares with another of its kind."""
+    numbers = iter(_NUMBER.findall(other))
+    return _NUMBER.sub(lambda found: found[0] if found[0] == next(numbers) else "N", one)
 
 
 def absences(members: Mapping[str, MemberDict]) -> list[str]:

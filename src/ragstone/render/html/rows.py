@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from ragstone.analysis.counts import OTHER, cause_of
+from ragstone.analysis.counts import OTHER, kind_of_cause
 from ragstone.analysis.scored import group_name
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.metrics import of_score
@@ -71,7 +71,7 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
         },
         verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(_verdicts(result, score)))},
         reasons={
-            score["metric"]: flat(cause_of(score["reason"]))
+            score["metric"]: flat(kind_of_cause(score["reason"]))
             for score in result["scores"]
             if score["status"] != "scored" and score["reason"]
         },
@@ -201,7 +201,7 @@ def judged_of(rows: Sequence[PageRow], fields: Sequence[str], causes: Sequence[s
     """
     judged = dict.fromkeys(name for row in rows for name in row.verdicts)
     missing = dict.fromkeys(name for row in rows for name in row.reasons)
-    places = {reason: place for place, reason in reversed([*enumerate(causes, 1)])}
+    places = {kind_of_cause(reason): place for place, reason in reversed([*enumerate(causes, 1)])}
     other = places.get(OTHER, 0)
     return {
         "reasons": {
