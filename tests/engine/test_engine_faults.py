@@ -18,6 +18,7 @@ from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, reco
 
 from ragstone.engine import calls as engine_calls
 from ragstone.engine.route import Route, Routes
+from ragstone.engine.tally import cause_of
 from ragstone.errors import BackendError, ConfigError
 from ragstone.judges.base import Call, RateLimits, Reply
 from ragstone.judges.catalogue import build
@@ -75,6 +76,8 @@ def test_a_server_error_is_tried_again() -> None:
     assert outcome.statuses == ["scored"] * 5
     assert (outcome.tally.retried, outcome.tally.sent, outcome.tally.failed) == (5, 10, 0)
     assert dict(outcome.tally.retry_causes) == {"HTTP 500": 5}
+    long = BackendError(f"judge: cannot connect{', really' * 6}, to the host (said four times)")
+    assert cause_of(long) == f"cannot connect{', really' * 5}…", "cut at a word"
 
 
 @pytest.mark.parametrize("fault", ["rate_reset", "rate_empty_choices"])

@@ -14,6 +14,9 @@ from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
 from ragstone.stats.means import rounded
 
+LONGEST_CAUSE: Final = 60
+"""Maximum length of the cause of a retry, in characters."""
+
 
 class Spent(Struct):
     """Calls and tokens of one kind; ``dollars`` is None once a price is unknown.
@@ -203,4 +206,5 @@ def cause_of(error: BackendError) -> str:
     if error.status:
         return f"HTTP {error.status}"
     text = str(error)
-    return (text.partition(": ")[2] or text).partition(" (")[0].partition(": ")[0][:60]
+    said = (text.partition(": ")[2] or text).partition(" (")[0].partition(": ")[0]
+    return said if len(said) <= LONGEST_CAUSE else f"{said[:LONGEST_CAUSE].rsplit(' ', 1)[0].rstrip(',;')}…"
