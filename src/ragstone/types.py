@@ -7,6 +7,7 @@ excluded. Texts are kept exactly as they came.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -35,6 +36,11 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 RESPONSE: Final = "response"
 REFERENCE: Final = "reference"
 """The id of the response, or of the reference, when units are rated against it as against a passage."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has no visible character, only white space, controls and such as zero-width spaces."""
+    return all(char.isspace() or unicodedata.category(char) in ("Cc", "Cf") for char in text.strip())
 
 
 def passage_id(given: str) -> str:
@@ -152,7 +158,7 @@ class Record(Struct, frozen=True):
     @property
     def passages(self) -> tuple[Passage, ...]:
         """The non-blank contexts, in order."""
-        return tuple(passage for passage in self.contexts or () if passage.text.strip())
+        return tuple(passage for passage in self.contexts or () if not is_blank(passage.text))
 
 
 class Scale(Struct, frozen=True):

@@ -76,7 +76,7 @@ def test_an_absent_field_is_said_and_costs_nothing(metric: Metric) -> None:
 
 
 @BY_NAME
-@pytest.mark.parametrize("blank", ["", "   ", "\n\t "])
+@pytest.mark.parametrize("blank", ["", "   ", "\n\t ", "\ufeff\u200b\u2060 \xad\0"])
 def test_a_blank_field_is_empty_and_costs_nothing(metric: Metric, blank: str) -> None:
     for needed in metric.needs:
         if needed == "contexts":
@@ -90,7 +90,7 @@ def test_contexts_without_text_are_no_contexts(metric: Metric) -> None:
     """An empty list and blank passages are as good as no contexts."""
     if "contexts" not in metric.needs:
         return
-    for about in (replace(full(metric), contexts=()), full(metric, "A b c.", " ", "\n")):
+    for about in (replace(full(metric), contexts=()), full(metric, "A b c.", " ", "\n", "\u200b")):
         score, _ = weigh(metric, about, nobody)
         assert (score.status, score.reason) == ("missing_field", "no contexts")
 

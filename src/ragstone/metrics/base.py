@@ -22,7 +22,7 @@ from ragstone.metrics.words import OWN_CRITERIA, SUPPORTED, Band, MetricWords, S
 from ragstone.questions import ALL, A_co, Answer, EarlierTurns, Question, Rate, Task, history_of
 from ragstone.segment import ENGLISH, record_language
 from ragstone.stats.means import agreement, mean, reaches
-from ragstone.types import NOTHING, Outcome, Record, Scale, Score, Status, Unit, Verdict, nouns
+from ragstone.types import NOTHING, Outcome, Record, Scale, Score, Status, Unit, Verdict, is_blank, nouns
 
 R = TypeVar("R")
 Flow = Generator[Sequence[Question[Any]], Sequence[Answer], R]
@@ -170,7 +170,7 @@ class Metric:
         absent = [field for field in self.needs if _absent(record, field)]
         if absent:
             return self.nothing(record, "missing_field", f"no {' and no '.join(nouns(absent))}")
-        blank = [field for field in self.needs if field != "contexts" and not str(getattr(record, field)).strip()]
+        blank = [field for field in self.needs if field != "contexts" and is_blank(str(getattr(record, field)))]
         if blank:
             return self.nothing(record, "empty", f"blank {' and blank '.join(blank)}")
         history = history_of(record.meta) if self.hears else EarlierTurns()
@@ -408,7 +408,7 @@ def best(gained: float, known: float, total: float) -> float:
 def _absent(record: Record, field: str) -> bool:
     """Return whether a field is missing; contexts without any text count as missing."""
     if field == "contexts":
-        return not any(passage.text.strip() for passage in record.contexts or ())
+        return all(is_blank(passage.text) for passage in record.contexts or ())
     return getattr(record, field) is None
 
 

@@ -17,7 +17,7 @@ from ragstone.metrics.criteria import MOST_STEPS, OWN, Criterion, criteria_of
 from ragstone.metrics.words import ANY_COLUMN, OWN_CRITERIA, MetricWords, labels
 from ragstone.questions import YES_NO, EarlierTurns, Rate, Write, Written, history_of
 from ragstone.segment import language_of
-from ragstone.types import Record, Score, Status, Unit
+from ragstone.types import Record, Score, Status, Unit, is_blank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -172,6 +172,6 @@ def _lacking(record: Record, criterion: Criterion) -> tuple[Status, str]:
         value = getattr(record, field)
         if value is None:
             return "missing_field", f"no {field}"
-        if isinstance(value, str) and not value.strip():
+        if isinstance(value, str) and is_blank(value):
             return "empty", f"blank {field}"
     return "scored", ""

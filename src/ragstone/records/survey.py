@@ -16,7 +16,7 @@ from ragstone.records.ids import REPEATED, Hashes, Names
 from ragstone.records.jsontext import counted
 from ragstone.records.mapping import NO_ID
 from ragstone.records.source import Inspect, SetAside, Source
-from ragstone.types import Record
+from ragstone.types import Record, is_blank
 
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
@@ -221,11 +221,11 @@ class Notes:
 def has(record: Record, field: str) -> bool:
     """Return whether a record's field is present and not blank; for contexts, whether any passage is not blank."""
     if field == "contexts":
-        return any(passage.text.strip() for passage in record.contexts or ())
+        return not all(is_blank(passage.text) for passage in record.contexts or ())
     value = getattr(record, field)
     if field == "relevant":  # an empty mapping means no relevant passages
         return value is not None
-    return bool(value.strip() if isinstance(value, str) else value)
+    return not is_blank(value) if isinstance(value, str) else bool(value)
 
 
 def _counted(refusals: Sequence[Note], total: int) -> tuple[str, ...]:
