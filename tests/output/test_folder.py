@@ -83,14 +83,15 @@ def test_summary_and_run_are_written_readably(tmp_path: Path) -> None:
 
 
 def test_a_file_a_record_on_request(tmp_path: Path) -> None:
-    """Named by the record's id, readable, and never outside the folder."""
+    """Named by the record's id, readable, never outside the folder, and unique without regard to case."""
     folder = Folder(tmp_path, cases=True)
     with folder:
         folder.add("r1", b'{"id":"r1"}')
         folder.add("../../etc/passwd", b'{"id":"x"}')
+        folder.add("R1", b'{"id":"R1"}')
     cases = tmp_path / "cases"
     assert (cases / "r1.json").read_text() == '{\n  "id": "r1"\n}\n'
-    assert len(list(cases.iterdir())) == 2
+    assert len({path.name.casefold() for path in cases.iterdir()}) == 3
     assert [path.name for path in tmp_path.iterdir() if path.name != "cases"] == ["results.jsonl"]
 
 

@@ -18,6 +18,7 @@ import orjson
 from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, ZSTD
 from ragstone.errors import ConfigError, OutputError
 from ragstone.output.target import OTHER_FOLDER, closed_folder, locked, put
+from ragstone.records.ids import Hashes
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -48,6 +49,7 @@ class Folder:
             raise ConfigError(f"{path}: results go to a folder; {said}")
         self.path = path
         self._cases = path / "cases" if cases else None
+        self._names = FileNames()
         self._made = [one for one in (self._cases, path, *path.parents) if one is not None and not one.exists()]
         try:
             for folder in (path, self._cases):
@@ -138,7 +140,7 @@ class Folder:
             self._file.write(document + b"\n")
             if self._cases is not None:
                 pretty = orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2)
-                self._put(self._cases / f"{file_name(record)}.json", pretty + b"\n")
+                self._put(self._cases / f"{self._names.of(record)}.json", pretty + b"\n")
         except OSError as error:
             self._trouble = closed_folder(self.path, error)
         except OutputError as error:
@@ -160,9 +162,25 @@ class Folder:
         put(data, path, self._coming(path))
 
 
+class FileNames:
+    """Names the files of a folder; names that differ only in case would be one file on macOS and Windows."""
+
+    def __init__(self) -> None:
+        self._seen = Hashes()
+
+    def of(self, record: str) -> str:
+        """Return a file name for the next record's id."""
+        name = file_name(record)
+        return name if self._seen.add(hash(name.casefold())) else _hashed(record)
+
+
 def file_name(record: str) -> str:
     """Return a file name for a record's id: the id itself if it is safe, else its safe part and a hash."""
     if _SAFE.fullmatch(record) and not _RESERVED.fullmatch(record) and not record.endswith("."):
         return record
+    return _hashed(record)
+
+
+def _hashed(record: str) -> str:
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", record).strip("-")[:60]
     return f"{stem or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"

@@ -13,7 +13,7 @@ from ragstone.analysis.leaderboard import Entry, Leaderboard, OnMissing, run_of
 from ragstone.analysis.run import Run
 from ragstone.errors import ConfigError, InputError
 from ragstone.output.export import LINES, ExportFormat
-from ragstone.output.files import file_name
+from ragstone.output.files import FileNames
 from ragstone.output.target import closed_folder, is_folder, whole
 from ragstone.records.leaderboards import FORMS, Form, LeaderboardRow, lines
 
@@ -73,9 +73,9 @@ def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise closed_folder(folder, error) from error
-    written = []
+    written, names = [], FileNames()
     for name, found in by_run.items():
-        written.append(folder / f"{file_name(name)}{EXTENSIONS[form][0]}")
+        written.append(folder / f"{names.of(name)}{EXTENSIONS[form][0]}")
         with whole(written[-1]) as target:
             target.writelines(found)
     return written
