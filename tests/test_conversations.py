@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import evaluate
+from ragstone import evaluate, score
 from ragstone.analysis.labelling import sample
 from ragstone.judges.base import Call
 from ragstone.judges.catalogue import build
@@ -193,8 +193,9 @@ def test_a_number_that_only_an_earlier_answer_has_supports_nothing() -> None:
             for told in (EarlierTurns(), history_of({"history": TURNS}))
         ]
         assert len({next(judge.dialogue(rate))[0].body for rate in rates}) == 1
-    run = evaluate([{**ROW, "response": PRICE.format(40), "history": TURNS}], "grounding")
-    (result,) = run.results()
+    row: dict[str, Any] = {name: value for name, value in ROW.items() if name != "id"}
+    result = score(**{**row, "response": PRICE.format(40), "history": TURNS}, metrics="grounding")
+    assert result["meta"]["history"] == TURNS
     assert result["scores"][0]["value"] == 0.0
 
 

@@ -87,15 +87,19 @@ def score(
     contexts: object = None,
     response: object = None,
     reference: object = None,
+    history: object = None,
     metrics: Sequence[str] | str | None = None,
     judge: Sequence[str | Judge] | str | Judge | None = None,
     **options: Any,
 ) -> Result:
     """Evaluate one record and return its result. The ``status`` of each score says whether a field was missing.
 
-    ``contexts`` are texts, dicts, or the documents of a framework. ``options`` are those of ``evaluate``.
+    ``contexts`` are texts, dicts, or the documents of a framework. ``history`` has the earlier turns of a conversation,
+    as ``{"role": "user", "content": "…"}``. ``options`` are those of ``evaluate``.
     """
-    given = {"question": question, "contexts": contexts, "response": response, "reference": reference}
+    given = {
+        "question": question, "contexts": contexts, "response": response, "reference": reference, "history": history,
+    }  # fmt: skip
     record = {name: value for name, value in given.items() if value is not None}
     made = RunOptions.called(**{"on_error": "skip", "metrics": metrics, "judge": judge, **options})
     return next(run([record], made).results())
