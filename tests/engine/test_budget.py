@@ -428,6 +428,19 @@ def test_an_endpoint_that_writes_more_than_it_may_is_expected_to_do_so_again() -
     assert backend.tokens <= 6000 + 4 * LONGEST
 
 
+def test_a_long_reply_that_was_allowed_does_not_make_others_expected_to_be_as_long(monkeypatch: Any) -> None:
+    """Such as the one to a repair of a reply that was cut off, which has twice the room."""
+    judge = MeteredJudge(MeteredBackend(random.Random(3), 0.0))
+    monkeypatch.setattr(judge.backend, "size", lambda body: Size(len(body), ("",), 0, orjson.loads(body)["most"]))
+    budget = Budget(Limits(tokens=10_000), PriceBook(), [judge], Tally())
+    short, repair = (Call(judge.id, "support", "metered", b'{"most":%d}' % most) for most in (400, 800))
+    worst = budget.worst(judge, short)
+    budget.taken(judge, repair, Usage(1, 700), budget.worst(judge, repair))
+    assert budget.worst(judge, short) == worst
+    budget.taken(judge, short, Usage(1, 700), worst)
+    assert budget.worst(judge, short).tokens == worst.tokens + 300
+
+
 # ---- against a server
 
 

@@ -161,7 +161,7 @@ def _spent(plan: Plan, store: BatchStore, owner: Owner, budget: Budget) -> Amoun
             paid += Amount(0.0, 1, (usage.input or 0) + (usage.output or 0))
         else:
             call = Call(row.judge, cast("Task", row.task), row.maker, row.request)
-            paid += budget.taken(judge, usage, _worst(budget, judge, call))
+            paid += budget.taken(judge, call, usage, _worst(budget, judge, call))
     return paid
 
 

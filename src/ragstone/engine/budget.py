@@ -198,13 +198,14 @@ class Budget:
         dollars = 0.0 if self.limits.cost is None else self._price(judge, given, written, saved) or 0.0
         return Amount(dollars, 1, given + written)
 
-    def taken(self, judge: Judge, usage: Usage, reserved: Amount) -> Amount:
+    def taken(self, judge: Judge, call: Call, usage: Usage, reserved: Amount) -> Amount:
         """Return what an answered attempt used: its whole reservation if the endpoint did not report usage."""
         if usage.input is None or usage.output is None:
             self._unsure += Amount(tokens=reserved.tokens)
             return reserved
-        # An endpoint that exceeds its limit once may do so again.
-        self._longest[judge.id] = max(self._longest.get(judge.id, 0), usage.output)
+        longer = reserved.tokens and usage.output > self._longest.get(judge.id, 0)
+        if longer and usage.output > (size_of(judge.backend, call.body).reply or 0):
+            self._longest[judge.id] = usage.output  # an endpoint that exceeds its limit once may do so again
         dollars = self._price(judge, usage.input, usage.output, usage)
         return Amount(0.0 if self.limits.cost is None else dollars or 0.0, 1, usage.input + usage.output)
 
@@ -303,7 +304,7 @@ class Reservation:
         """Settle an answered attempt with its tokens and the number of requests."""
         self._budget.count(self._judge, requests)
         if self._reserved is not None:
-            self._taken = self._budget.taken(self._judge, usage, self._reserved)
+            self._taken = self._budget.taken(self._judge, self._call, usage, self._reserved)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
