@@ -48,7 +48,7 @@ def record(nuggets: int) -> dict[str, Any]:
 def step(request: Mapping[str, Any]) -> str:
     """Which step a request belongs to, by the first words of its prompt."""
     system = request["messages"][0]["content"]
-    opening = {"You list": "nuggetize", "You decide": "importance", "You examine": "support", "You judge": "relevance"}
+    opening = {"You list": "nuggetize", "You decide": "importance", "You check": "support", "You judge": "relevance"}
     return next(name for words, name in opening.items() if system.startswith(words))
 
 
@@ -57,7 +57,7 @@ def answer(request: Mapping[str, Any]) -> str:
     schema = request["response_format"]["json_schema"]["schema"]["properties"]
     if "nuggets" in schema:
         user = request["messages"][1]["content"]
-        if "listed already" in user:
+        if "nuggets already listed" in user:
             return json.dumps({"nuggets": []})
         said = re.findall(r"sentence (\d+) of the answer\]\n(.+)", user)
         return json.dumps({"nuggets": [{"sentence": int(n), "nugget": text.rstrip(".")} for n, text in said]})

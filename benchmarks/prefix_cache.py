@@ -1,6 +1,6 @@
 """Measure the share of input that a provider with a prefix cache would read from it, and whether the estimate knew.
 
-    python benchmarks/prefix_cache.py FILE [METRIC...] [--records 120] [--style support=default.v2]
+    python benchmarks/prefix_cache.py FILE [METRIC...] [--records 120] [--style support=short_cot]
         [--schema]
 
 The fake endpoint has OpenAI's rules: from 1,024 tokens on, in steps of 128, after the same schema. The metrics are

@@ -12,6 +12,7 @@ import math
 import os
 import pkgutil
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ import pytest
 from hypothesis import settings
 
 import ragstone
+from ragstone import prompts
 from ragstone.metrics import refalign
 from ragstone.testing import FakeServer
 
@@ -109,6 +111,23 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("ragstone.engine.calls._backoff", lambda attempt: 0.01)
     return tmp_path
+
+
+@pytest.fixture
+def older_prompts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Packaged prompts of which each has a version 1 too, as after a release that changed them all."""
+    folder = tmp_path_factory.mktemp("packaged") / "prompts"
+    shutil.copytree(Path(prompts.__file__).parent, folder)
+    for entry in prompts.entries():
+        text = entry.text.replace(f"\nversion: {entry.version}\n", "\nversion: 1\n")
+        (folder / entry.task / f"{entry.name}.v1.md").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(prompts, "resources", SimpleNamespace(files=lambda _: folder))
+    cached = (prompts.entries, prompts.files_of, prompts.load)
+    for function in cached:
+        function.cache_clear()
+    yield
+    for function in cached:
+        function.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ SCALE = ("support", "not_support", "partial_support")
 STYLES = ("no_reasoning", "short_cot", "long_cot", "legacy", "optimized")
 FORMATS: tuple[Format, ...] = ("json", "keyed", "yaml", "csv", "xml", "numbered")
 _STYLED = {
-    "legacy": "Label each nugget", "short_cot": "show in a few words why", "long_cot": "Take all the time",
-    "optimized": "Decide each nugget in this order",
+    "legacy": "Label whether", "short_cot": "briefly say why", "long_cot": "Take all the time",
+    "optimized": "check these in order",
 }  # fmt: skip
 
 

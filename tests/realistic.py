@@ -21,7 +21,7 @@ WORDS_A_CLAIM: Final = 13
 _PLACE: Final = re.compile(r"^\[\w+ sentence (\d+)[^\]\n]*\]\n(.*)$", re.MULTILINE)
 _KEY: Final = re.compile(r"\bdoc_\d+_s\d+\b")
 _LISTED: Final = re.compile(r"^- (.+)$", re.MULTILINE)
-_KNOWN: Final = re.compile(r"nuggets that are listed already")
+_KNOWN: Final = re.compile(r"nuggets already listed")
 
 
 def realistic(request: Mapping[str, Any], seed: int = 0) -> Any:

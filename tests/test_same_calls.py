@@ -76,7 +76,7 @@ def test_a_further_record_sends_its_own(server: FakeServer) -> None:
 def test_a_changed_prompt_sends_its_step(server: FakeServer, tmp_path: Path) -> None:
     """Claims and relevance come from the store; only the step whose prompt has changed is asked."""
     weigh(server)
-    text = (Path(prompts.__file__).parent / "support" / "default.v2.md").read_text(encoding="utf-8")
+    text = prompts.load("support").text
     mine = tmp_path / "mine.md"
     mine.write_text(text.replace("=== system ===\n", "=== system ===\nLook closely.\n"), encoding="utf-8")
     own = [f"support={mine}"]

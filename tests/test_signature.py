@@ -128,5 +128,5 @@ def test_the_temperature_that_is_asked_with_is_in_it() -> None:
 def test_two_wordings_are_two_prompts() -> None:
     """Each with its own hash."""
     made = of("response_groundedness", two_prompts=True)
-    assert "response_support.default.v2#" in made
-    assert "response_support.second.v2#" in made
+    assert "response_support.default.v3#" in made
+    assert "response_support.second.v3#" in made

@@ -23,6 +23,7 @@ from labelled import (
     write,
 )
 from page_blocks import drawn
+from ragstone import prompts
 from ragstone.api.tuning import tuner
 from ragstone.errors import BudgetReached, ConfigError, InputError
 from ragstone.labels import LabelDraw
@@ -113,9 +114,9 @@ def test_a_combination_that_a_style_does_not_take_is_left_out_and_said(judged: F
 
 
 def test_two_versions_of_a_prompt_are_compared(judged: FakeServer, tmp_path: Path) -> None:
-    text = Path(ragstone.__file__).with_name("prompts").joinpath("assign/short_cot.v2.md").read_text(encoding="utf-8")
+    text = prompts.load("assign", "short_cot").text
     for name in ("a", "b"):
-        tmp_path.joinpath(f"{name}.md").write_text(text.replace("Take", f"{name}: take"), encoding="utf-8")
+        tmp_path.joinpath(f"{name}.md").write_text(text.replace("Use only", f"{name}: use only"), encoding="utf-8")
     own = ["assign=./a.md", "assign=./b.md"]
     found = tune(judged, ["good"], styles=[], prompts=own)
     assert {one.combination.style for one in found.tried} == {"./a.md", "./b.md"}

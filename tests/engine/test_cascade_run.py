@@ -151,8 +151,8 @@ def test_calls_without_an_answer_are_neither_made_nor_saved(house: dict[str, Any
         paid = weigh({**house, "store": tmp_path / "other.db"}, ["house"], records=records)[0]["bill"]["paid"]
     assert whole["calls"] == {"made": 12, "alone": paid["calls"], "saved": 1}
     assert told["calls"] == {**whole["calls"], "made": 5}
-    assert told["dollars"]["alone"] == pytest.approx(paid["dollars"], rel=0.2)
-    assert told["dollars"]["saved"] == pytest.approx(whole["dollars"]["saved"], rel=0.2)
+    assert told["dollars"]["alone"] == pytest.approx(paid["dollars"], rel=0.25)
+    assert told["dollars"]["saved"] == pytest.approx(whole["dollars"]["saved"], rel=0.25)
     assert told["dollars"]["made"] < whole["dollars"]["made"] / 2
     assert none["calls"] == {**whole["calls"], "made": 0}
     assert none["dollars"] == {"made": 0.0, "alone": None, "saved": None}

@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 import ragstone
+from ragstone import prompts
 from ragstone.testing import FakeServer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from realistic import realistic
 
 OFF = 'prompts = { structured = "off" }'
+OWN = 'prompts = { support = "./own.md" }'
 DIALECTS = pytest.mark.parametrize("dialect", ["openai", "anthropic"])
-PASSAGE = " ".join(f"Kettle {number} holds {number} litres and is made of steel." for number in range(160))
+PASSAGE = " ".join(f"Kettle {number} holds {number} litres and is made of steel." for number in range(165))
 SHORT = "It holds 5 litres and is made of steel. It was sold in three shops in 1999, at half the usual price."
 RESPONSE = " ".join(f"Kettle {number} holds {number} litres." for number in range(50))
 
@@ -85,14 +87,16 @@ def test_metrics_share_the_passages_of_a_record(tmp_path: Path, dialect: str, se
         ("groundedness", PASSAGE, OFF),
         ("groundedness response_groundedness", PASSAGE[:3000], OFF),
         ("groundedness grounding", PASSAGE, ""),
-        ("groundedness grounding", PASSAGE, 'prompts = { support = "default.v2" }'),
+        ("groundedness grounding", PASSAGE, OWN),
     ],
 )
 def test_a_call_that_shares_nothing_goes_out_as_it_is(
-    tmp_path: Path, dialect: str, server: FakeServer, metrics: str, passage: str, more: str
+    alone: Path, dialect: str, server: FakeServer, metrics: str, passage: str, more: str
 ) -> None:
-    """A call alone, passages too short, a schema that is read before them, instructions before them."""
-    bill, expected = paid(rows(SHORT, passage), metrics, settings(tmp_path, server, dialect, more))
+    """A call alone, passages too short, a schema that is read before them, a code of each call's own before them."""
+    text = prompts.load("support").text.replace("{{ code }}", "{{ nonce }}")
+    (alone / "own.md").write_text(text, encoding="utf-8")
+    bill, expected = paid(rows(SHORT, passage), metrics, settings(alone, server, dialect, more))
     assert not bill["cached_tokens"]
     assert expected == pytest.approx(bill["dollars"], rel=0.1)
     assert "cache_control" not in str(server.requests)

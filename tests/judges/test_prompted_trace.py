@@ -76,7 +76,7 @@ def test_the_schema_requires_an_entry_for_each_response_sentence() -> None:
     schema = body(calls[0][0])["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["sentences"]["required"] == ["resp_s0", "resp_s1"]
     assert schema["required"][0] == "relevance_explanation"
-    assert calls[0][0].maker.startswith("trace.default.v2#")
+    assert calls[0][0].maker.startswith("trace.default.v3#")
 
 
 def test_the_form_that_trace_was_first_asked_in_is_read_as_ours() -> None:
@@ -186,7 +186,7 @@ def test_a_sentence_with_two_labels_has_none() -> None:
 def test_lists_that_are_missing_are_asked_for_again_with_everything() -> None:
     answer, calls = drive(QUESTION, [reply(relevant="doc_0_s0", utilized=None)], [reply()])
     assert "no usable list 'relevant'; no usable list 'utilized'" in said(calls[1][0])
-    assert "all of its fields" in said(calls[1][0])
+    assert "all its fields" in said(calls[1][0])
     assert isinstance(answer, Traced)
     assert answer.relevant == ("doc_0_s0",)
     answer = traced([reply(relevant=None)], [reply(relevant=7)])

@@ -145,12 +145,12 @@ def test_each_source_has_its_prompt_and_its_schema() -> None:
     _, calls = drive(ANSWER, [nuggets()])
     entry = body(calls[0][0])["response_format"]["json_schema"]["schema"]["properties"]["nuggets"]["items"]
     assert entry["required"] == ["sentence", "nugget"]
-    assert calls[0][0].maker.startswith("nuggetize.answer.v1#")
+    assert calls[0][0].maker.startswith("nuggetize.answer.v2#")
     _, calls = drive(WINDOW, [nuggets()])
     schema = body(calls[0][0])["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["nuggets"]["items"] == {"type": "string"}
-    assert calls[0][0].maker.startswith("nuggetize.passages.v1#")
-    assert "At most 20 in all" in said(calls[0][0], 0), "the limit that cuts the list"
+    assert calls[0][0].maker.startswith("nuggetize.passages.v2#")
+    assert "At most 20 in total" in said(calls[0][0], 0), "the limit that cuts the list"
 
 
 def test_what_is_known_stands_inside_marks_that_it_cannot_hold() -> None:

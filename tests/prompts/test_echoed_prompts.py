@@ -90,9 +90,9 @@ def test_a_prompt_that_is_said_again_is_asked_about_once_more_and_then_unjudged(
 FILLED = {
     "quote": {"evidence": [{"passage": 1, "quote": "<copied words>"}], "reason": "It is stated."},
     "bare quote": {"evidence": [{"passage": 1, "quote": "copied words"}], "reason": "It is stated."},
-    "words of the prompt": {"evidence": [{"passage": 2, "quote": "at most two short quotes, copied letter by letter"}]},
+    "words of the prompt": {"evidence": [{"passage": 2, "quote": "at most two short quotes, copied exactly"}]},
     "reason": {"evidence": [], "reason": "<one sentence>"},
-    "reason of the prompt": {"evidence": [], "reason": "What decides the label, naming what is missing"},
+    "reason of the prompt": {"evidence": [], "reason": "Why the label applies, naming anything that is missing"},
     "dots": {"evidence": [{"passage": 1, "quote": "…"}], "reason": "..."},
 }
 
@@ -139,8 +139,8 @@ def test_a_claim_of_the_text_is_one_though_the_prompt_says_it_too() -> None:
 @pytest.mark.parametrize("fmt", LABEL_FORMATS)
 def test_a_reasoning_block_that_is_the_prompts_gives_no_labels(fmt: Any) -> None:
     said = (
-        '<reasoning>\n1.\n   nugget: the nugget as it is given\n   snippet: "the few words of the passage"'
-        "\n   rationale: one sentence that names what is stated\n   decision: support\n</reasoning>\n"
+        '<reasoning>\n1.\n   nugget: the nugget as given\n   snippet: "the few words of the passage"'
+        "\n   rationale: one sentence naming what is stated\n   decision: support\n</reasoning>\n"
     )
     question = Rate("assign", ASSIGNED.units[:1], ASSIGNED.scale, ASSIGNED.question, ASSIGNED.passages, evidence=True)
     answer, rounds = answered(question, Choice("short_cot", format=fmt), f'{said}["support"]')
@@ -150,11 +150,11 @@ def test_a_reasoning_block_that_is_the_prompts_gives_no_labels(fmt: Any) -> None
 
 def test_what_a_passage_holds_is_a_quote_however_it_looks() -> None:
     """Pages in angle brackets are quoted as they are, and one may be about how prompts are written."""
-    passage = Passage("page", "Set <b>bold</b> by <strong>; one sentence says what decides the label.", 1)
+    passage = Passage("page", "Set <b>bold</b> by <strong>; one sentence says why the label applies.", 1)
     case = CASES["support-yes_no-evidence-reasons"]
     assert isinstance(case, Rate)
     question = Rate("support", case.units[:1], YES_NO, passages=(passage,), evidence=True, reasons=True)
-    for quote in ("<strong>", "<b>bold</b>", "one sentence", "what decides the label"):
+    for quote in ("<strong>", "<b>bold</b>", "one sentence", "why the label applies"):
         entry = {"evidence": [{"passage": 1, "quote": quote}], "reason": "It is there.", "label": "yes"}
         answer, rounds = answered(question, Choice("default"), orjson.dumps({"verdicts": {"1": entry}}).decode())
         assert (answer.verdicts[0].label, rounds) == ("yes", 1)
@@ -180,7 +180,7 @@ def test_an_answer_over_the_lines_of_the_form_is_one() -> None:
 @pytest.mark.parametrize(
     ("reason", "summary", "kept"),
     [
-        *((reason, "", "") for reason in ("The passages state it.", "Nothing of it is in the passages.", "yes")),
+        *((reason, "", "") for reason in ("The passages state it.", "None of it is in the passages.", "yes")),
         ("supported", "<one sentence on all of them>", ""),
         ("It is stated.", "All is stated.", "All is stated."),
     ],

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
 import pytest
-from msgspec.structs import replace
 from prompt_cases import ASSIGNED, CASES, STYLED
 
 from ragstone import prompts
@@ -22,7 +20,7 @@ from ragstone.judges.spec import Spec
 from ragstone.parsing import LABEL_FORMATS, Format
 from ragstone.prompts.choice import Choice
 from ragstone.prompts.material import form_of
-from ragstone.questions import TASKS, Question, Rate, Write
+from ragstone.questions import TASKS, Question, Rate
 from ragstone.types import TRIVIAL
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -145,7 +143,7 @@ def test_there_is_no_file_without_its_case() -> None:
         for which in ("one", "all")
     }
     files = {path.relative_to(GOLDEN).with_suffix("").as_posix() for path in GOLDEN.rglob("*.txt")}
-    assert files == {*cases, *repairs, "older/versions"}
+    assert files == {*cases, *repairs}
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if isinstance(case, Rate)])
@@ -170,35 +168,8 @@ def test_a_prompt_explains_each_label_and_shows_each_field_of_its_schema(name: s
     assert places == sorted(places)
 
 
-def older() -> dict[str, tuple[Question[Any], Choice]]:
-    """Every version that is not the newest of its prompt, asked as the newest is in the first of its files."""
-    first: dict[str, tuple[Question[Any], Choice]] = {}
-    for question, choice in PROMPTS.values():
-        first.setdefault(
-            choice.template(question.task, form_of(cast("Write", question)))[0].id.partition("#")[0], (question, choice)
-        )
-    found = {}
-    for entry in prompts.entries():
-        newest = prompts.entry_of(entry.task, entry.name)
-        if entry.task in TASKS and entry != newest:
-            question, choice = first[newest.full_name]
-            named: dict[str, str] = {entry.task: f"{prompts.split(entry.task, entry.name)[0]}.v{entry.version}"}
-            found[entry.full_name] = question, replace(choice, styles=named)
-    return found
-
-
-def test_an_older_version_sends_what_it_sent_when_it_was_released() -> None:
-    """By the hashes of its messages; the file and what fills it in are the same still."""
-    lines = []
-    for name, (question, choice) in older().items():
-        (call,) = next(build(Spec("judge", model="m", choice=choice)).dialogue(question))
-        assert call.maker.startswith(f"{name}#")
-        lines.append(f"{name} {hashlib.sha256(shown(call).encode()).hexdigest()}\n")
-    held("older/versions", "".join(lines))
-
-
 def test_every_packaged_template_is_shown_in_some_file() -> None:
     shown_makers = {asked(name).maker.partition("#")[0] for name in PROMPTS}
     folder = Path(prompts.__file__).parent
     packaged = {f"{path.parent.name}.{path.stem}" for path in folder.glob("*/*.md") if path.parent.name in TASKS}
-    assert packaged - older().keys() == shown_makers
+    assert packaged == shown_makers

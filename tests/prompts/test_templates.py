@@ -85,7 +85,7 @@ def test_what_was_changed_is_named_beside_the_lock(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         prompts, "digest", lambda text: "other" if "task: trace" in text else prompts.templates.digest(text)
     )
-    files = ("default.ru.v1", "default.ru.v2", "default.v1", "default.v2")
+    files = ("default.ru.v2", "default.v3")
     assert prompts.changed() == {f"trace/{file}.md": "was changed" for file in files}
 
 

@@ -146,7 +146,6 @@ def render(
 
 @command(
     prompts,
-    "ragstone prompts diff support=short_cot",
     "ragstone prompts diff assign=short_cot assign=long_cot",
     "ragstone prompts diff support=short_cot mine.md",
 )

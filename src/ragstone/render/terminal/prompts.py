@@ -56,10 +56,9 @@ def gives(kind: PromptStyle) -> str:
 
 def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
     most = max((kind.formats for kind in kinds), key=len)
-    several = next((kind for kind in kinds if len(kind.versions) > 1), None)
-    named = f"; to use an older one: --prompt {several.step}={several.style}.v{several.versions[0]}" if several else ""
+    shown = max(kinds, key=lambda kind: len(kind.versions))
     said = {
-        "versions": f"the newest is used{named}",
+        "versions": f"the newest is used; to pin one: --prompt {shown.step}={shown.style}.v{shown.versions[0]}",
         "units": "max units per call",
         "object": "one JSON object with an entry for each unit",
         str(len(most)): ", ".join(most),
