@@ -374,7 +374,7 @@ def test_limits_reach_the_bank() -> None:
 
 def test_create_names_only_judges_that_it_asks(topics: str) -> None:
     """No step of it can have a cascade: the last judge answers all, and is told as the judge."""
-    with FakeServer(answer=realistic) as server:
+    with FakeServer(answer=lambda request: realistic(request, seed=1)) as server:
         house = f"vllm:m@{server.url}"
         came = ragstone("nuggets", "create", topics, "-j", f"embedded>{house}", "-o", "bank.jsonl")
         step = ragstone("nuggets", "create", topics, "-j", house, "-j", f"assign=embedded>{house}", "-o", "bank.jsonl")
