@@ -6,7 +6,9 @@ try a judge, most with two parallel clauses. ``pairs`` say the same in other wor
 with odd ids were looked at first, the others only once they had been measured. ``claims`` are eight or ten claims about
 each passage, half of them true, by somebody who had not seen the judge; they were looked at once they had been
 measured. ``answers`` are sentences as a language model writes them, about one to three passages; the half that is
-called ``look`` was looked at before it was measured, the other half afterwards. ``subjects`` are claims about passages
+called ``look`` was looked at before it was measured, the other half afterwards. ``third`` are claims close to the
+words of a passage, by somebody who had not seen the judge; those called ``unseen`` were not looked at. ``subjects`` are
+claims about passages
 with several subjects, written before the rule on them; four of its twelve fields were not looked at. The floors are
 what was measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
 """
@@ -68,6 +70,7 @@ GROUPS = {
     "direction": "order",
     "comparison": "order",
     "quantifier": "order",
+    "pairing": "order",
     "paraphrase": "paraphrase",
     "short": "short",
 }
@@ -89,6 +92,7 @@ FLOORS = {
     "short": {"short": Rates(0.97, 0.95)},
     "pairs": {"facts": Rates(0.75, 0.65), "order": Rates(0.65, 0.46)},
     "answers": {"facts": Rates(0.86, 0.67), "order": Rates(0.91, 0.5)},
+    "third": {"facts": Rates(0.82, 0.73), "order": Rates(0.9, 0.53)},
 }
 
 

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-26", "1b53195ed397")
+RULES = ("embedded-27", "aef5057c1d0d")
 """A version, and the digest of the code that it stands for."""
 
 

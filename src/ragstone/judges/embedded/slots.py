@@ -19,6 +19,7 @@ from ragstone.judges.embedded.arithmetic import changes, compared, computed, mea
 from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
 from ragstone.judges.embedded.contrasts import crossed, doubted, foreign, graded, opposite, polarity, unsettled
 from ragstone.judges.embedded.naming import exchanged, names
+from ragstone.judges.embedded.order import transposed
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
 from ragstone.judges.embedded.roles import misattributed, turned
@@ -50,6 +51,7 @@ _DEFINITE: Final = frozenset(("the", "all", "these"))
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
 VALUES: Final = frozenset(("number", "limit"))
+REVERSED: Final = frozenset(("negation", "order"))
 _FIRST: Final = frozenset(("from", "between"))
 _LAST: Final = frozenset(("to", "and", "until", "till", "through"))
 _ENDS: Final = frozenset(("from", "to"))
@@ -67,8 +69,9 @@ _THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "4
 def clash(aligned: Alignment) -> Clash | None:
     """Find the first slot that differs from the evidence: numbers, then names, then the rest.
 
-    If no passage has a number and a name, both are reported. Only another value or a negation in a nearly identical
-    sentence is a contradiction: in real answers, the nearest sentence with the opposite is mostly about something else.
+    If no passage has a number and a name, both are reported. Only another value, or a negation or another order in a
+    nearly identical sentence, is a contradiction: in real answers, the nearest sentence with the opposite is mostly
+    about something else.
     """
     found = _clash(aligned)
     if found is None or not found.has:
@@ -77,12 +80,12 @@ def clash(aligned: Alignment) -> Clash | None:
     other = {one.at for one in aligned.quantities if not aligned.found(one.at, line)[0]}
     wanted = aligned.total - sum(aligned.weight.get(i, 0.0) for i in other)
     same = found.kind in VALUES and aligned.weight_in(line) >= MOSTLY * wanted
-    return found._replace(same=found.same or same or (found.kind == "negation" and aligned.matches(line)))
+    return found._replace(same=found.same or same or (found.kind in REVERSED and aligned.matches(line)))
 
 
 _CHECKS: Final = (
     doubted, unsettled, exception, condition, compared, permitted, polarity, opposite, graded, misattributed, turned,
-    replaced, crossed, addition,
+    transposed, replaced, crossed, addition,
 )  # fmt: skip
 
 
