@@ -54,18 +54,33 @@ def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:
 
 
 def test_a_record_takes_little_memory(tmp_path: Path) -> None:
-    """Under 150 bytes for both runs and a metric, whatever it is called and however its values differ."""
-    peaks = []
-    for count in (1000, 3000):
-        runs = [
-            run_of(tmp_path / f"{count}{side}", {f"a-long-id-of-a-record-{n}": n / step for n in range(count)})
-            for side, step in (("a", 3000), ("b", 4000))
-        ]
-        tracemalloc.start()
-        assert compare(*runs).shared == count
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert (peaks[1] - peaks[0]) / 2000 < 150
+    """In a comparison, its page and a check: whatever its id is, and however many other scores and nuggets it has."""
+    sizes = (1100, 1500)
+    peaks: dict[str, list[int]] = {"compare": [], "page": [], "check": []}
+    for count in sizes:
+        runs = []
+        for side, step in (("a", 2000), ("b", 3000)):
+            lines = []
+            for n in range(count):
+                record = f"a-long-id-of-a-record-{n}"
+                units = [{"id": f"{record}/bank/{one}", "text": f"Fact {one} of {n}"} for one in range(5)]
+                verdicts = [{"unit": unit["id"], "value": n / step} for unit in units]
+                scores = [score("grounding", n / step), score("nugget_recall.all", n / step, verdicts=verdicts)]
+                others = [score(f"other.{one}", (n + one) / step) for one in range(5)]
+                lines.append(result(record, n + 1, [*scores, *others], units=units, meta={"kind": n % 2}))
+            runs.append(folder(tmp_path / f"{count}{side}", lines))
+        for of, found in peaks.items():
+            tracemalloc.start()
+            if of == "check":
+                assert check(runs[1], min={"grounding": 0}, max_drop={"grounding": 1}, baseline=runs[0]).passed
+            else:
+                page = {"by": "kind", "moved": 0, "out": tmp_path / "page.html"} if of == "page" else {}
+                assert compare(*runs, metrics=["grounding", "nugget_recall"], **page).shared == count
+            found.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    grown = {of: (last - first) / (sizes[1] - sizes[0]) for of, (first, last) in peaks.items()}
+    assert max(grown["compare"], grown["page"]) < 2500, grown
+    assert grown["check"] < 4500, grown
 
 
 def test_each_side_has_its_mean_with_what_it_could_be(tmp_path: Path) -> None:

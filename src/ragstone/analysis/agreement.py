@@ -9,7 +9,7 @@ for other measures only if there are no labels from a random draw.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
 from itertools import combinations
@@ -23,7 +23,7 @@ from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_m
 from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
 from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import scores_of
+from ragstone.analysis.scored import RecordScores, scores_of
 from ragstone.errors import InputError
 from ragstone.labels import LabelRow, textless
 from ragstone.metrics import NotInstalled, instead_of, of_score
@@ -253,7 +253,12 @@ def _systems(
     metrics: Sequence[str] | None,
 ) -> list[list[ranking.JoinedRun]]:  # fmt: skip
     """Return the run with its repeats, then those of other systems; the scores of a single run are not read."""
-    runs = [ranking.JoinedRun(run, gathered, scores_of(run) if others else {})]
+    labelled = {name.partition(".")[0] for name in gathered.metrics}
+
+    def read(one: AnyRun) -> Mapping[str, RecordScores]:
+        return scores_of(one, lambda name: name.partition(".")[0] in labelled)
+
+    runs = [ranking.JoinedRun(run, gathered, read(run) if others else {})]
     for other, labels in others:
         bound = [
             replace(row, response=gathered.places[row.record].response)
@@ -262,7 +267,7 @@ def _systems(
         found = join(other, bound, by, metrics)
         if not any(one.units or one.wholes for one in found.metrics.values()):
             raise InputError(_none_joined(other, bound, found, metrics))
-        runs.append(ranking.JoinedRun(other, found, scores_of(other)))
+        runs.append(ranking.JoinedRun(other, found, read(other)))
     return ranking.systems_of(runs)
 
 

@@ -23,7 +23,7 @@ from ragstone.analysis.compare import SAME_IDS, VERSION, Comparison, NoSharedRec
 from ragstone.analysis.counts import absences
 from ragstone.analysis.pairing import Moved
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import RecordScores, ScoreNumbers, bounds_of, scores_of
+from ragstone.analysis.scored import Kept, RecordScores, ScoreNumbers, bounds_of, scores_of
 from ragstone.analysis.verdicts import Wanting, reason_of, wanting
 from ragstone.errors import ConfigError, InputError
 from ragstone.result_types import AgreementDict
@@ -151,8 +151,9 @@ def check_run(
 
     Raise InputError for a metric that the run lacks, and for a baseline judged with other settings.
     """
-    records = scores_of(run)
-    known = list(dict.fromkeys(name for scores in records.values() for name in scores.by_metric))
+    asked = {one.metric for one in wanted}
+    records = scores_of(run, lambda name: name in asked or metrics.column_of(name) in asked)
+    known = [*records.metrics]
     wanted = [replace(one, metric=name) for one in wanted for name in _scores_called(one.metric, known)]
     for threshold in wanted:
         if threshold.metric not in known:
@@ -169,15 +170,16 @@ def check_run(
     if drops and baseline is not None and baseline.place == run.place:
         raise ConfigError(f"{words.called(run)} is its own baseline; specify an earlier run with --baseline")
     baseline = baseline if drops else None
-    comparison, apart = None, ""
+    comparison, apart, before = None, "", Kept()
     if baseline is not None:
+        before = scores_of(baseline, flags.__contains__)
         try:
-            comparison = _compared(baseline, run, drops, records)
+            comparison = _compared(baseline, run, drops, (before, records))
         except NoSharedRecordError as error:  # only the drops cannot be decided
             apart = str(error)
     covered = {threshold.metric for threshold in wanted if threshold.kind == "min_coverage"}
     agreement = _about(run.agreement, {threshold.metric for threshold in wanted})
-    checked = _Checked(run, records, baseline, comparison, covered, agreement, apart)
+    checked = _Checked(run, records, baseline, before, comparison, covered, agreement, apart)
     return CheckResult(
         run.id,
         run.name,
@@ -201,9 +203,9 @@ def _about(agreement: AgreementDict | None, names: Collection[str]) -> Agreement
     return {**agreement, "metrics": about} if agreement and about else None
 
 
-def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], records: Mapping[str, RecordScores]) -> Comparison:
+def _compared(baseline: AnyRun, run: AnyRun, names: Sequence[str], scores: tuple[Kept, Kept]) -> Comparison:
     """Compare the run with the baseline; raise InputError if a metric's settings differ."""
-    found = compare(baseline, run, metrics=names, moved=len(records), known=records)
+    found = compare(baseline, run, metrics=names, moved=len(scores[1]), known=scores)
     for name in names:
         other = next((one for one in found[name].signatures if one.part != VERSION), None)
         if other is not None:
@@ -226,12 +228,14 @@ def _unjudged(scores: Collection[ScoreNumbers]) -> Iterator[str]:
 class _Checked(NamedTuple):
     """A run with all data needed to decide its thresholds; ``covered`` metrics have a minimum coverage.
 
-    ``comparison`` is with the ``baseline``; ``apart`` says why the run has no record in common with it.
+    ``before`` are the scores of the ``baseline``, and ``comparison`` is with it; ``apart`` says why the run has no
+    record in common with it.
     """
 
     run: AnyRun
     records: Mapping[str, RecordScores]
     baseline: AnyRun | None
+    before: Mapping[str, RecordScores]
     comparison: Comparison | None
     covered: Collection[str]
     agreement: AgreementDict | None
@@ -414,8 +418,7 @@ class _Checked(NamedTuple):
             met, could = _met(threshold, end), words.told_apart(end, threshold.limit, decision.count)[0]
             could = f"the {part} could be {could}"
         else:
-            assert self.baseline is not None
-            read = {record: scores for record, scores in scores_of(self.baseline).items() if scores.by_metric}
+            read = {record: scores for record, scores in self.before.items() if scores.read}
             before = bounds_of(read, threshold.metric, best=True)
             both = [record for record in ends if record in before]
             doubted = {record for record in both if record in doubted or before[record][0] != before[record][1]}

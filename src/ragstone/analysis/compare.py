@@ -14,15 +14,14 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ragstone.analysis.counts import absences
-from ragstone.analysis.pairing import MetricSide, Moved, Pair, SharedRecords, SignaturePart
+from ragstone.analysis.pairing import MetricSide, Moved, SharedRecords, SignaturePart
 from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, each_scores
 from ragstone.errors import InputError
 from ragstone.metrics import best_at_zero, instead_of, of_score
 from ragstone.records.fields import closest
-from ragstone.stats.means import mean
-from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved, paired
+from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved
 
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 """How the second run differs. ``none``: not significantly; ``same``: no pair differs; ``too_few``: too few pairs differ
@@ -210,11 +209,11 @@ def compare(
     by: str | None = None,
     metrics: Sequence[str] | None = None,
     moved: int = MOVED,
-    known: Mapping[str, RecordScores] | None = None,
+    known: tuple[Mapping[str, RecordScores], Mapping[str, RecordScores]] | None = None,
 ) -> Comparison:
     """Compare two runs; ``metrics`` are names of metrics or columns, by default all that both runs have.
 
-    If neither run named its metrics, the default is only the main columns of each. ``known`` are the second run's
+    If neither run named its metrics, the default is only the main columns of each. ``known`` are both runs'
     scores, if they were already read. Raise InputError if the runs share no record or no metric, or lack a named one.
     """
 
@@ -223,8 +222,9 @@ def compare(
             return any(_is(name, one) for one in metrics)
         return bool(main_scores(first.spec, [name]) or main_scores(second.spec, [name]))
 
-    theirs = each_scores(second, by) if known is None else iter(known.items())
-    shared = SharedRecords(each_scores(first, by), theirs, by, wanted, moved)
+    ours, theirs = ((each_scores(run, by) for run in (first, second)) if known is None
+                    else (scores.items() for scores in known))  # fmt: skip
+    shared = SharedRecords(ours, theirs, by, wanted, moved)
     sides = _sides(first, second, *(shared.records + len(ids) for ids in shared.alone))
     if not shared.records:
         raise NoSharedRecordError(_apart(sides, *shared.alone))
@@ -236,7 +236,7 @@ def compare(
     names = [name for name in _names(*shared.seen, metrics, sides) if name in shared.metrics]
     found = [_untested(name, shared) for name in names]
     if any(of_score(name).task() == "assign" for name in names):
-        found += _nuggets(shared.banks)
+        found += _nuggets(shared)
     found = _tested(found)
     comparison = Comparison(
         *sides,
@@ -338,30 +338,12 @@ def _untested(metric: str, shared: SharedRecords) -> Compared:
     )
 
 
-def _nuggets(pairs: Sequence[Pair]) -> Iterator[Compared]:
+def _nuggets(shared: SharedRecords) -> Iterator[Compared]:
     """Compare single nuggets that both runs assigned, clustered by topic: all of them, and the vital ones."""
-    for name in (NUGGETS, VITAL):
-        banks = [[{text: value for text, (value, vital) in scores.nuggets.items() if vital or name == NUGGETS}
-                  for scores in (pair.first, pair.second)] for pair in pairs]  # fmt: skip
-        both = [
-            (value, other, pair.cluster or pair.record)
-            for pair, (ours, theirs) in zip(pairs, banks, strict=True)
-            for text, value in ours.items()
-            if value is not None and (other := theirs.get(text)) is not None
-        ]
-        if both:
-            before, after, clusters = zip(*both, strict=True)
-            first = _bank_side([ours for ours, _ in banks], before)
-            second = _bank_side([theirs for _, theirs in banks], after)
-            unmatched = first.records + second.records - 2 * len(both)
-            result = paired(before, after, clusters)
-            yield Compared(name, "nugget", "nothing", result, None, 0, None, first, second, unmatched=unmatched)
-
-
-def _bank_side(banks: Sequence[Mapping[str, float | None]], values: Sequence[float]) -> MetricSide:
-    asked = sum(map(len, banks))
-    judged = sum(value is not None for bank in banks for value in bank.values())
-    return MetricSide(asked, judged, {}, mean(values), None, None, asked, asked - judged)
+    for name, nuggets in ((NUGGETS, shared.nuggets), (VITAL, shared.vital)):
+        if (found := nuggets.paired()) is not None:
+            first, second = nuggets.sides()
+            yield Compared(name, "nugget", "nothing", found, None, 0, None, first, second, unmatched=nuggets.unmatched)
 
 
 # ---- findings

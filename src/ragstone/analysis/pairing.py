@@ -1,13 +1,15 @@
 """Pair the records of two runs while reading both, and collect the values to compare.
 
-Guarantees: if both runs have the same records in the same order, a record takes 8 bytes of memory per metric.
+Guarantees: if both runs have the same records in the same order, a record takes 8 bytes of memory per metric, and
+some more for each of its nuggets; 8 more if records are grouped.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from heapq import nsmallest
 from itertools import chain
 from typing import NamedTuple
@@ -15,17 +17,33 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ragstone.analysis.scored import Kept, RecordScores, ScoreNumbers, signatures_differ
-from ragstone.stats.means import Mean
-from ragstone.stats.paired_tests import Paired, paired_by
+from ragstone.stats.means import Mean, mean
+from ragstone.stats.paired_tests import Paired, paired, paired_by
 
 
 class Pair(NamedTuple):
-    """A record's scores in both runs, and its cluster for resampling."""
+    """A record's scores in both runs, and the number of its cluster for resampling."""
 
     record: str
     first: RecordScores
     second: RecordScores
-    cluster: str | None
+    cluster: int
+
+
+def side_by_side(
+    first: Iterable[tuple[str, RecordScores]], second: Iterable[tuple[str, RecordScores]]
+) -> Iterator[tuple[str, RecordScores | None, RecordScores | None]]:
+    """Yield the scores of each record in both runs while reading both; None for a run that lacks the record."""
+    following, ahead = iter(second), Kept()
+    for record, ours in first:
+        theirs = ahead.pop(record, None)
+        while theirs is None and (one := next(following, None)) is not None:
+            if one[0] == record:
+                theirs = one[1]
+            else:
+                ahead.add(*one)
+        yield record, ours, theirs
+    yield from ((record, None, theirs) for record, theirs in chain(ahead.items(), following))
 
 
 class MetricSide(Struct, frozen=True):
@@ -68,14 +86,15 @@ class SignaturePart(Struct, frozen=True):
 class SharedRecords:
     """The ``records`` in both runs; ``alone`` has the ids in one run only, ``seen`` all metrics of each run.
 
-    ``metrics`` are the ``wanted`` ones, ``banks`` the pairs with nuggets. ``unreadable`` counts, for each run, those
-    without any score. ``read_alone`` says whether any record in one run only was readable.
+    ``metrics`` are the ``wanted`` ones; ``nuggets`` are the single nuggets of the records' banks, ``vital`` those of
+    them that are. ``unreadable`` counts, for each run, those without any score. ``clusters`` numbers the groups by
+    ``by``. ``read_alone`` says whether any record in one run only was readable.
     """
 
     def __init__(
         self,
-        first: Iterator[tuple[str, RecordScores]],
-        second: Iterator[tuple[str, RecordScores]],
+        first: Iterable[tuple[str, RecordScores]],
+        second: Iterable[tuple[str, RecordScores]],
         by: str | None,
         wanted: Callable[[str], bool],
         moved: int,
@@ -84,37 +103,38 @@ class SharedRecords:
         self.alone: tuple[list[str], list[str]] = [], []
         self.seen: tuple[dict[str, None], dict[str, None]] = {}, {}
         self.metrics: dict[str, Values] = {}
-        self.banks: list[Pair] = []
-        self.clusters: set[str | None] = set()
+        self.nuggets, self.vital = Nuggets(), Nuggets()
+        self.clusters: dict[str, int] = {}
         self.read_alone = False
         self.unreadable = [0, 0]
-        ahead = Kept()
-        for record, ours in first:
-            theirs = ahead.pop(record, None)
-            while theirs is None and (following := next(second, None)) is not None:
-                if following[0] == record:
-                    theirs = following[1]
-                else:
-                    ahead.add(*following)
-            if theirs is None:
+        self._new = partial(Values, moved, clustered=by is not None)
+        for record, ours, theirs in side_by_side(first, second):
+            if ours is not None and theirs is not None:
+                self._add(Pair(record, ours, theirs, self._cluster(record, ours, by)), wanted)
+            elif ours is not None:
                 self._leave(0, record, ours)
-            else:
-                self._add(Pair(record, ours, theirs, _cluster(record, ours, by)), wanted, moved)
-        for record, theirs in chain(ahead.items(), second):
-            self._leave(1, record, theirs)
+            elif theirs is not None:
+                self._leave(1, record, theirs)
+
+    def _cluster(self, record: str, scores: RecordScores, by: str | None) -> int:
+        """Return the number of a record's cluster by a field; a record without the field is its own cluster."""
+        if by is None:
+            return self.records
+        name = f"record {record}" if scores.group is None else f"group {scores.group}"
+        return self.clusters.setdefault(name, len(self.clusters))
 
     def _leave(self, side: int, record: str, scores: RecordScores) -> None:
         self.alone[side].append(record)
-        self.read_alone = self.read_alone or bool(scores.by_metric)
+        self.read_alone = self.read_alone or scores.read
 
-    def _add(self, pair: Pair, wanted: Callable[[str], bool], moved: int) -> None:
+    def _add(self, pair: Pair, wanted: Callable[[str], bool]) -> None:
         for side, (seen, scores) in enumerate(zip(self.seen, (pair.first, pair.second), strict=True)):
-            self.unreadable[side] += not scores.by_metric
+            self.unreadable[side] += not scores.read
             for name in scores.by_metric:
                 if name not in seen:
                     seen[name] = None
                     if name not in self.metrics and wanted(name):
-                        self.metrics[name] = Values(moved)
+                        self.metrics[name] = self._new()
         for name, values in self.metrics.items():
             values.add(pair, pair.first.by_metric.get(name), pair.second.by_metric.get(name))
         self.records += 1
@@ -122,19 +142,17 @@ class SharedRecords:
         self.same_responses += pair.first.response == pair.second.response
         self.other_questions += pair.first.question != pair.second.question
         self.other_contexts += pair.first.contexts != pair.second.contexts
-        if pair.cluster is not None:
-            self.clusters.add(pair.cluster)
-        if pair.first.nuggets or pair.second.nuggets:
-            self.banks.append(pair)
+        self.nuggets.add(pair)
+        self.vital.add(pair, only_vital=True)
 
 
 class Values:
     """A metric's values in records of both runs: ``sides``, and the differences of records with both values."""
 
-    def __init__(self, moved: int) -> None:
+    def __init__(self, moved: int, *, clustered: bool) -> None:
         self.sides = _Sums(), _Sums()
         self._differences = array("d")
-        self._clusters: list[str | None] = []
+        self._clusters = array("q") if clustered else None
         self._parts: Counter[tuple[str, str, str]] = Counter()
         self._most = moved
         self._moved: list[Moved] = []
@@ -149,7 +167,7 @@ class Values:
         self.sides[1].keep(second, second.value)
         difference = second.value - first.value
         self._differences.append(difference)
-        if pair.cluster is not None:
+        if self._clusters is not None:
             self._clusters.append(pair.cluster)
         if first.signature != second.signature:
             self._parts.update(signatures_differ(first.signature, second.signature))
@@ -171,7 +189,45 @@ class Values:
         first, second = (side.value.mean() for side in self.sides)
         if first is None or second is None:
             return None
-        return paired_by(self._differences, first, second, self._clusters or None)
+        return paired_by(self._differences, first, second, self._clusters)
+
+
+class Nuggets:
+    """Values of single nuggets in the banks of both runs, paired by text and clustered by topic."""
+
+    def __init__(self) -> None:
+        self._asked, self._judged = [0, 0], [0, 0]
+        self._values = array("d"), array("d")
+        self._clusters = array("q")
+
+    def add(self, pair: Pair, *, only_vital: bool = False) -> None:
+        """Add the nuggets of a record, or only its vital ones."""
+        ours, theirs = (
+            {text: value for text, (value, vital) in scores.nuggets.items() if vital or not only_vital}
+            for scores in (pair.first, pair.second)
+        )
+        for side, bank in enumerate((ours, theirs)):
+            self._asked[side] += len(bank)
+            self._judged[side] += sum(value is not None for value in bank.values())
+        for text, value in ours.items():
+            if value is not None and (other := theirs.get(text)) is not None:
+                for values, one in zip(self._values, (value, other), strict=True):
+                    values.append(one)
+                self._clusters.append(pair.cluster)
+
+    @property
+    def unmatched(self) -> int:
+        """The number of nuggets in the bank of only one run, or unjudged in one."""
+        return sum(self._asked) - 2 * len(self._clusters)
+
+    def sides(self) -> Iterator[MetricSide]:
+        """Yield both sides of the comparison."""
+        for asked, judged, values in zip(self._asked, self._judged, self._values, strict=True):
+            yield MetricSide(asked, judged, {}, mean(values), None, None, asked, asked - judged)
+
+    def paired(self) -> Paired | None:
+        """Return the paired test; None if no nugget has a verdict in both runs."""
+        return paired(*self._values, self._clusters) if self._clusters else None
 
 
 class _Sums:
@@ -203,10 +259,3 @@ class _Sums:
         others = records - self._scored - self._statuses.total() - unreadable
         statuses = self._statuses + Counter(unreadable=unreadable, not_computed=others)  # without zeros
         return MetricSide(records, self._scored, dict(statuses), mean, low, high, self._asked, self._unjudged)
-
-
-def _cluster(record: str, scores: RecordScores, by: str | None) -> str | None:
-    """Return a record's cluster by a field; a record without the field is its own cluster."""
-    if by is None:
-        return None
-    return f"record {record}" if scores.group is None else f"group {scores.group}"

@@ -37,7 +37,7 @@ class ScoreNumbers(NamedTuple):
 
 
 class RecordScores(Struct, frozen=True):
-    """A record's scores by metric, its group, and digests of its texts.
+    """A record's scores by metric, its group, and digests of its texts; unless it was ``read``, it has no scores.
 
     ``nuggets`` maps the case-folded text of each nugget of its bank to its value (None: unjudged) and whether it is
     vital.
@@ -49,6 +49,7 @@ class RecordScores(Struct, frozen=True):
     response: bytes = b""
     contexts: bytes = b""
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
+    read: bool = True
 
     def why_without(self, metric: str) -> str:
         """Return the status of a metric that has no value; empty if it has one.
@@ -58,14 +59,15 @@ class RecordScores(Struct, frozen=True):
         """
         score = self.by_metric.get(metric)
         if score is None:
-            return "not_computed" if self.by_metric else "unreadable"
+            return "not_computed" if self.read else "unreadable"
         return score.status if score.value is None else ""
 
 
 class Kept(dict[str, RecordScores]):
-    """Scores by record id; records with equal scores share one copy."""
+    """Scores by record id; records with equal scores share one copy. ``metrics`` may name more than are kept."""
 
     def __init__(self) -> None:
+        self.metrics: dict[str, None] = {}
         self._alike: dict[tuple[tuple[str, ScoreNumbers], ...], Mapping[str, ScoreNumbers]] = {}
 
     def add(self, record: str, scores: RecordScores) -> None:
@@ -76,12 +78,14 @@ class Kept(dict[str, RecordScores]):
         self[record] = scores if known is None else replace(scores, by_metric=known)
 
 
-def scores_of(run: AnyRun, by: str | None = None) -> dict[str, RecordScores]:
-    """Return the scores of all records by id, as yielded by ``each_scores``."""
+def scores_of(run: AnyRun, wanted: Callable[[str], bool]) -> Kept:
+    """Return the ``wanted`` scores of all records by id, without nuggets; a record takes a few hundred bytes."""
     kept = Kept()
-    for record, scores in each_scores(run, by):
-        kept.add(record, scores)
-    return dict(kept)
+    for record, scores in each_scores(run):
+        kept.metrics.update(dict.fromkeys(scores.by_metric))
+        some = {name: score for name, score in scores.by_metric.items() if wanted(name)}
+        kept.add(record, replace(scores, by_metric=some, nuggets=NOTHING))
+    return kept
 
 
 def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, RecordScores]]:
@@ -109,6 +113,7 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
                 _digest(result.get("response")),
                 _digest([passage["text"] for passage in result.get("contexts") or ()]),
                 dict(_nuggets(result)) or NOTHING,
+                bool(by_metric),
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)

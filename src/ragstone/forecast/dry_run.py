@@ -40,6 +40,7 @@ from ragstone.judges.panel import combine
 from ragstone.metrics.base import Metric
 from ragstone.prices import PriceBook
 from ragstone.questions import Answer, Question, Rate, Rated, Task, Write
+from ragstone.records.ids import Hashes
 from ragstone.store.database import Store
 from ragstone.tokens import TokenCounter
 from ragstone.types import Record, Unit
@@ -57,8 +58,6 @@ PER_SECOND: Final = 60.0
 """Default tokens per second after the first."""
 INSIDE: Final = 0.004
 """Seconds per call of a judge in this process, unless its backend sets ``seconds``."""
-Keys = set[tuple[bytes | int, World | None]]
-"""Keys with the world in which they occur, None for all worlds."""
 CACHE_STEP: Final = 128
 """Granularity, in tokens, of the prompt prefix that a provider caches."""
 NOT_ASKED: Final = Failed("not asked")
@@ -123,21 +122,19 @@ class Forecaster:
         self._counters: dict[tuple[str, Task], TokenCounter] = {}
         self._rows: dict[tuple[str, Task, str, int], Row] = {}
         self._guessed: World | None = None
-        self._seen: Keys = set()
-        self._begun: Keys = set()
-        self._begun_alone: Keys = set()
+        self._seen, self._begun, self._begun_alone = Hashes(), Hashes(), Hashes()  # of keys with their world
         self._longest: dict[Judge, bytes] = {}
         self._abreast = routes.abreast()
         self._records = self._set_aside = 0
         self._exact = True
         self._alone: dict[str, Alone] = {}
-        self._seen_alone: set[bytes] = set()
+        self._seen_alone = Hashes()
         self._again: Mapping[bytes, float] = {}
 
     def add(self, job: Job) -> None:
         """Count the calls of one record."""
         if not self._reads and self._records % self._abreast == 0:
-            self._seen.clear()  # equal calls are merged only while in flight together
+            self._seen = Hashes()  # equal calls are merged only while in flight together
         self._records += 1
         if job.record is None:
             self._set_aside += 1
@@ -150,7 +147,7 @@ class Forecaster:
     def _add(self, job: Job, record: Record) -> None:
         known: dict[Question[Any], _Asked] = {}
         paid: tuple[set[Question[Any]], ...] = (set(), set(), set())
-        for metric, _ in job.metrics:
+        for metric in (metric for metric, _ in job.metrics if metric.asks):
             expected, assumed = self._follow(metric, record, 1, known)
             for world in WORLDS:
                 anew = assumed and world != 1
@@ -296,8 +293,7 @@ class Forecaster:
         judge = route.judges[-1]
         alone = self._alone.setdefault(question.task, Alone(judge.id))
         for call in first_calls(judge, question, self._repeat):
-            if call.key not in self._seen_alone:
-                self._seen_alone.add(call.key)
+            if self._seen_alone.add(hash(call.key)):
                 alone.add(self._new(judge, question, call, self._begun_alone).dollars)
 
     def _consult(self, judge: Judge, question: Question[Any], *, really: bool = False) -> _Asked:
@@ -316,7 +312,7 @@ class Forecaster:
                         replies.append(reply_from_json(reply))
                         found.stored.append(judge)
                         continue
-                    if isinstance(judge.backend, Immediate) and (really or is_lookup(judge.backend)):
+                    if (really or is_lookup(judge.backend)) and isinstance(judge.backend, Immediate):
                         replies.append(judge.backend.reply(call))
                     else:
                         missing = True
@@ -331,7 +327,7 @@ class Forecaster:
         dialogue.close()
         return found
 
-    def _new(self, judge: Judge, question: Question[Any], call: Call, begun: Keys) -> _New:
+    def _new(self, judge: Judge, question: Question[Any], call: Call, begun: Hashes) -> _New:
         """Price a call; ``begun`` are the prompt prefixes that the provider has cached by then."""
         if judge.backend.free:
             return _New(judge, (0.0, 0.0, 0.0), Range(0.0, 0.0, 0.0), 0.0, 0.0)
@@ -361,11 +357,11 @@ class Forecaster:
         rate = getattr(judge.backend, "rate", 1.0)
         return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
 
-    def _is_first(self, key: bytes | int, keys: Keys) -> bool:
-        """Record a key; return whether it is new in the current world."""
+    def _is_first(self, key: bytes | int, keys: Hashes) -> bool:
+        """Record a key; return whether it is new in the current world, None being all worlds."""
         # A call of every world follows those of the expected one, whose questions are asked first.
-        known = not keys.isdisjoint({(key, None), (key, 1 if self._guessed is None else self._guessed)})
-        keys.add((key, self._guessed))
+        known = hash((key, None)) in keys or hash((key, 1 if self._guessed is None else self._guessed)) in keys
+        keys.add(hash((key, self._guessed)))
         return not known
 
     def _counter(self, judge: Judge, task: Task) -> TokenCounter:

@@ -27,21 +27,29 @@ class Hashes:
         self._table = array("q", bytes(8 * 16))
         self._count = 0
 
+    def __contains__(self, key: int) -> bool:
+        return self._table[self._place(key or 1)] != 0
+
     def add(self, key: int) -> bool:
         """Add a hash; return False if it is already in the set."""
         key = key or 1  # 0 marks an empty slot
+        at = self._place(key)
+        if self._table[at]:
+            return False
+        self._table[at] = key
+        self._count += 1
+        if 3 * self._count > 2 * len(self._table):
+            self._grow()
+        return True
+
+    def _place(self, key: int) -> int:
+        """Return where a hash is, or the empty slot where it would be."""
         table = self._table
         size = len(table)
         at = key % size
-        while held := table[at]:
-            if held == key:
-                return False
+        while (held := table[at]) and held != key:
             at = (at + 1) % size
-        table[at] = key
-        self._count += 1
-        if 3 * self._count > 2 * size:
-            self._grow()
-        return True
+        return at
 
     def _grow(self) -> None:
         old, self._table, self._count = self._table, array("q", bytes(8 * (len(self._table) * 3 // 2))), 0

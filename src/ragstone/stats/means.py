@@ -19,7 +19,7 @@ FEW = 16
 """With at least this many values per distinct value, a resample draws the count of each distinct value."""
 HAIR = 1e-9
 """The largest difference that rounding of sums can cause."""
-CHUNK = 10_000
+CHUNK = 1000
 """Number of values kept before they are summed."""
 LARGE = 1000
 """From this many values on, the percentile and the normal interval differ by less than the noise of the former."""

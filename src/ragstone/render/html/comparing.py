@@ -7,6 +7,7 @@ of changed records are read again. A verdict counts as changed only if both runs
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -15,10 +16,10 @@ from msgspec import Struct
 
 from ragstone import __version__
 from ragstone.analysis.compare import Comparison, Side
-from ragstone.analysis.pairing import Moved
+from ragstone.analysis.pairing import Moved, side_by_side
 from ragstone.analysis.run import Run, unit_text
 from ragstone.analysis.saved import AnyRun
-from ragstone.analysis.scored import scores_of
+from ragstone.analysis.scored import each_scores
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
 from ragstone.questions import history_of
@@ -137,23 +138,25 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
 
 def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[str, Any]]:
     """Return a metric's means in each group over records with a value in both runs, lowest difference first."""
-    ours, theirs = scores_of(first, by), scores_of(second, by)
-    found: dict[str, list[tuple[float, float]]] = {}
-    for record, scores in ours.items():
-        one = scores.by_metric.get(metric)
-        other = theirs[record].by_metric.get(metric) if record in theirs else None
-        if scores.group is None or one is None or other is None or one.value is None or other.value is None:
+    found: dict[str, tuple[array[float], array[float]]] = {}
+    for _, ours, theirs in side_by_side(each_scores(first, by), each_scores(second, by)):
+        if ours is None or theirs is None or ours.group is None:
             continue
-        found.setdefault(scores.group, []).append((one.value, other.value))
+        one, other = (side.by_metric.get(metric) for side in (ours, theirs))
+        if one is None or other is None or one.value is None or other.value is None:
+            continue
+        sides = found.setdefault(ours.group, (array("d"), array("d")))
+        sides[0].append(one.value)
+        sides[1].append(other.value)
     rows: list[dict[str, Any]] = [
         {
             "name": name,
-            "pairs": len(values),
-            "first": (before := mean([a for a, _ in values])),
-            "second": (after := mean([b for _, b in values])),
+            "pairs": len(sides[0]),
+            "first": (before := mean(sides[0])),
+            "second": (after := mean(sides[1])),
             "difference": after - before,
         }
-        for name, values in found.items()
+        for name, sides in found.items()
     ]
     rows.sort(key=lambda row: -abs(row["difference"]))
     return sorted(rows[:MOST_GROUPS], key=lambda row: row["difference"])
