@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import tempfile
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.analysis.leaderboard import Entry, Leaderboard
 from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records.leaderboards import FORMS, lines, read_leaderboard
 from ragstone.records.leaderboards import LeaderboardRow as Row
@@ -128,6 +130,19 @@ def test_what_cannot_be_written_is_refused_before_the_first_line(rows: Any, form
     with pytest.raises(ConfigError) as caught:
         lines([*rows], form)
     assert message in str(caught.value)
+
+
+def test_a_leaderboard_of_many_topics_is_written_in_little_memory() -> None:
+    """Under 100 bytes a row beside the values themselves, of which there may be a million."""
+    board, names = Leaderboard(), [f"m{number}" for number in range(25)]
+    for topic in range(1000):
+        board.add(Entry("a", f"t{topic}", dict.fromkeys(names, topic / 1000)))
+    tracemalloc.start()
+    count = sum(1 for _ in lines(board.rows(), "tot"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 25_000 + len(names)
+    assert peak / count < 100
 
 
 def test_four_columns_need_a_format(tmp_path: Path) -> None:

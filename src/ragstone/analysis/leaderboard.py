@@ -7,7 +7,7 @@ A judge failure is not a missing answer, and never counts as zero.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from msgspec import Struct, field
 
@@ -42,6 +42,13 @@ class Entry(Struct, frozen=True):
     nuggets: int | None = None
     unjudged: int = 0
     possible: frozenset[str] = frozenset()
+
+    @property
+    def known(self) -> Mapping[str, float]:
+        """Its values that are not None."""
+        if None in self.values.values():
+            return {measure: value for measure, value in self.values.items() if value is not None}
+        return cast("Mapping[str, float]", self.values)
 
     @property
     def status(self) -> str:
@@ -91,16 +98,19 @@ class Leaderboard(Struct):
 
     def standings(self, on_missing: OnMissing = "warn") -> tuple[Standing, ...]:
         """Return the means of each run over the values of ``counted``."""
+        return self._standings(self.counted(on_missing))
+
+    def _standings(self, counted: _Counted) -> tuple[Standing, ...]:
         missing = self.missing()
         found = []
-        for run, topics in self.counted(on_missing).items():
+        for run, topics in counted.items():
             columns = {m: [values[m] for values in topics.values() if m in values] for m in self.measures}
             means = {measure: mean(values) if values else None for measure, values in columns.items()}
             counts = {measure: len(values) for measure, values in columns.items()}
             found.append(Standing(run, means, counts, len(missing.get(run, ()))))
         return tuple(found)
 
-    def counted(self, on_missing: OnMissing = "warn") -> dict[str, dict[str, dict[str, float]]]:
+    def counted(self, on_missing: OnMissing = "warn") -> dict[str, dict[str, Mapping[str, float]]]:
         """Return the values that count, by run and topic.
 
         For a topic that a run has not answered, ``error`` raises InputError, ``warn`` omits it for that run, and
@@ -110,10 +120,10 @@ class Leaderboard(Struct):
         missing = self.missing()
         if missing and on_missing == "error":
             raise InputError(f"{missed(missing)}; to continue, use --on-missing warn, skip or zero")
-        found: dict[str, dict[str, dict[str, float]]] = {run: {} for run in self.runs}
+        found: dict[str, dict[str, Mapping[str, float]]] = {run: {} for run in self.runs}
         for (run, topic), entry in self.entries.items():
             if entry.answered:
-                found[run][topic] = {m: value for m, value in entry.values.items() if value is not None}
+                found[run][topic] = entry.known
         if on_missing == "zero":
             possible = self._possible()
             for run, topics in missing.items():
@@ -134,16 +144,10 @@ class Leaderboard(Struct):
             for measure in (*entry.possible, *(m for m, value in entry.values.items() if value is not None))
         }
 
-    def rows(self, on_missing: OnMissing = "warn") -> Iterator[LeaderboardRow]:
-        """Yield each value that counts by run, topic and measure, then the means of these values as topic ``all``."""
-        for run, topics in self.counted(on_missing).items():
-            for topic, values in topics.items():
-                for measure, value in values.items():
-                    yield LeaderboardRow(run, topic, _written(measure), value)
-        for standing in self.standings(on_missing):
-            for measure, mean_value in standing.means.items():
-                if mean_value is not None:
-                    yield LeaderboardRow(standing.run, ALL, _written(measure), mean_value)
+    def rows(self, on_missing: OnMissing = "warn") -> Rows:
+        """Return each value that counts by run, topic and measure, then the means of these values as topic ``all``."""
+        counted = self.counted(on_missing)
+        return Rows(counted, self._standings(counted))
 
     def score_rows(self, on_missing: OnMissing = "warn") -> Iterator[dict[str, Any]]:
         """Yield a row per run and topic with the values that count, then one per run with the means of these values."""
@@ -160,12 +164,29 @@ class Leaderboard(Struct):
                     "nuggets": entry.nuggets if entry else None, "unjudged": entry.unjudged if entry else 0,
                     **({"status": status} if status else {}),
                 }  # fmt: skip
-        for standing in self.standings(on_missing):
+        for standing in self._standings(counted):
             scores = {_written(measure): standing.means.get(measure) for measure in self.measures}
             yield {
                 "run_id": standing.run, "qid": ALL, **scores,
                 "topics": max(standing.topics.values(), default=0), "missing": standing.missing,
             }  # fmt: skip
+
+
+class Rows(Struct, frozen=True):
+    """The rows of a leaderboard, which can be read several times."""
+
+    counted: _Counted
+    standings: Sequence[Standing]
+
+    def __iter__(self) -> Iterator[LeaderboardRow]:
+        for run, topics in self.counted.items():
+            for topic, values in topics.items():
+                for measure, value in values.items():
+                    yield LeaderboardRow(run, topic, _written(measure), value)
+        for standing in self.standings:
+            for measure, mean_value in standing.means.items():
+                if mean_value is not None:
+                    yield LeaderboardRow(standing.run, ALL, _written(measure), mean_value)
 
 
 def run_of(meta: Mapping[str, Any], default: str = "") -> str:

@@ -19,6 +19,7 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.records import values
 from ragstone.records.bytestream import Origin, files_in, origin_of
 from ragstone.records.file_formats import stem_of
+from ragstone.records.ids import Hashes
 from ragstone.records.jsontext import counted, decode, excerpt, kind, not_text
 from ragstone.records.limits import MAX_RECORD_BYTES
 
@@ -65,23 +66,28 @@ class LeaderboardRow(NamedTuple):
 def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
     """Return the rows as lines of the given format, in order; all rows are checked before the first line is returned.
 
+    They are read twice, so they cannot be an iterator: there may be a million, of which only hashes are kept.
     White space and characters that a column cannot contain become ``_`` in names, as do empty names. ``trec_eval`` has
     no column for the run: name the file after it.
 
     Raises:
         ConfigError: two names would become the same, or a run has two values for a topic and measure.
     """
-    wanted = list(rows)
+    assert iter(rows) is not rows
+    seen = Hashes()
+    repeated = {named for row in rows if not seen.add(hash(named := _named(row, form)))}
     written: dict[tuple[str, str, str], LeaderboardRow] = {}
-    for row in wanted:
-        first = written.setdefault(_named(row, form), row)
+    for row in rows if repeated else ():
+        if (named := _named(row, form)) not in repeated:
+            continue
+        first = written.setdefault(named, row)
         if first[:3] != row[:3]:
             raise ConfigError(
                 f"{_place(first)} and {_place(row)} would become the same row of the leaderboard; rename one"
             )
         if first != row:
             raise ConfigError(f"{_place(row)} has two values, {first.value} and {row.value}; keep one")
-    return (_line(row, form) for row in wanted)
+    return (_line(row, form) for row in rows)
 
 
 def _place(row: LeaderboardRow) -> str:

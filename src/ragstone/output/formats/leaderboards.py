@@ -32,11 +32,14 @@ def board_of(run: Run) -> Leaderboard:
     Raise InputError if a system has two records on one topic.
     """
     board = Leaderboard()
+    names: dict[str, str] = {}  # results repeat the same strings, so share one copy
     for result in run.results():
         if "set_aside" in result:
             continue
         name = run_of(result["meta"], run.name)
-        values = {score["metric"]: score["value"] for score in result.typed["scores"]}
+        values = {
+            names.setdefault(score["metric"], score["metric"]): score["value"] for score in result.typed["scores"]
+        }
         try:
             board.add(Entry(name, result["topic"], values))
         except InputError as error:
