@@ -112,6 +112,10 @@ def test_findings_are_said_in_words(tmp_path: Path) -> None:
 
     assert told("flat", "better") == ("higher", "12.5 points higher in better")
     assert told("better", "flat") == ("lower", "12.5 points lower in flat")
+    runs["tiny"] = run_of(tmp_path / "tiny", {name: 0.5002 + (n % 2) / 5_000 for n, name in enumerate(ids)})
+    runs["hardly"] = run_of(tmp_path / "hardly", {name: 0.50002 + (n % 2) / 50_000 for n, name in enumerate(ids)})
+    assert told("flat", "tiny") == ("higher", "0.03 points higher in tiny"), "as many records show"
+    assert told("flat", "hardly") == ("higher", "under 0.01 points higher in hardly")
     finding, words = told("flat", "noisy")
     assert finding == "none"
     # (t(.975) + t(.8)) standard errors of 39 degrees of freedom, of forty differences of a tenth

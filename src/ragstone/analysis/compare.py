@@ -22,6 +22,7 @@ from ragstone.errors import InputError
 from ragstone.metrics import best_at_zero, instead_of, of_score
 from ragstone.records.fields import closest
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved
+from ragstone.stats.points import distance
 
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 """How the second run differs. ``none``: not significantly; ``same``: no pair differs; ``too_few``: too few pairs differ
@@ -271,13 +272,13 @@ def said(found: Compared, label: str) -> str:
     if found.finding in ("higher", "lower"):
         return f"{points_apart(pairs.difference, label)}{found.aside}"
     return NOT_SHOWN + (
-        "" if found.smallest is None else f" (smallest detectable difference: {100 * found.smallest:.1f} points)"
+        "" if found.smallest is None else f" (smallest detectable difference: {distance(100 * found.smallest)} points)"
     )
 
 
 def points_apart(difference: float, label: str) -> str:
     """Return ``3.1 points higher in run 2``."""
-    return f"{abs(100 * difference):.1f} points {'higher' if difference > 0 else 'lower'} in {label}"
+    return f"{distance(100 * difference)} points {'higher' if difference > 0 else 'lower'} in {label}"
 
 
 # ---- pairing

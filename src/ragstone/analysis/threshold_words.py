@@ -10,7 +10,7 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores
 from ragstone.stats.means import HAIR
-from ragstone.stats.points import points
+from ragstone.stats.points import distance, points
 
 
 def called(run: AnyRun) -> str:
@@ -56,8 +56,8 @@ def drop_said(kind: str, limit: float) -> str:
 
 
 def points_said(difference: float) -> str:
-    """Format a difference in points with one decimal."""
-    return f"{100 * difference:.1f} points"
+    """Format the size of a difference in points."""
+    return f"{distance(100 * difference)} points"
 
 
 def interval_said(low: float | None, high: float | None, told: Callable[[float], str]) -> str:

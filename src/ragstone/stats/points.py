@@ -31,3 +31,11 @@ def signed(difference: float | None) -> str:
     if difference is None:
         return "-"
     return f"{difference:+.1f}" if abs(difference) >= 0.05 else "0.0"
+
+
+def distance(difference: float) -> str:
+    """Return a difference in points without its sign: one decimal, or more if it would otherwise be 0.0."""
+    found = abs(difference)
+    if not 0 < found < 0.05:
+        return f"{found:.1f}"
+    return f"{found:.2f}" if found >= 0.005 else "under 0.01"
