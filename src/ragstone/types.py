@@ -31,6 +31,9 @@ Assignment = Literal["support", "partial_support", "not_support"]
 TRIVIAL: Final = "trivial"
 """The label of a unit that states nothing (a greeting, a heading): judged, and left out of every mean."""
 
+BY_RECORD: Final = "record"
+"""The judge's name in verdicts that follow from the record, such as its relevant ids, and need no judge."""
+
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 RESPONSE: Final = "response"

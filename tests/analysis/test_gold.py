@@ -171,6 +171,14 @@ def test_an_exported_run_is_gold_that_agrees(tmp_path: Path, assigned: Run, form
     assert labels(rows) == labels(gold(assigned.id, assigned))
 
 
+def test_only_labels_that_match_no_metric_are_unused(tmp_path: Path) -> None:
+    """A label is for all metrics of its task; what the records say of passages is no label by a judge."""
+    record = {"question": "Why?", "response": "So.", "contexts": [{"id": "p", "text": "Why? So."}], "relevant": ["p"]}
+    run = evaluate([record], ["context_relevance", "retrieval_ranking"], store=tmp_path / "s.db")
+    found = agree(run, str(run.id), store=tmp_path / "s.db")
+    assert (found.rows, found.joined, found.refused) == (1, 1, ())
+
+
 def test_verdicts_of_a_run_are_labels_by_its_judges(tmp_path: Path, assigned: Run) -> None:
     """Each carries the hash of its unit's text, so that a changed unit is refused."""
     rows = gold("last", assigned)

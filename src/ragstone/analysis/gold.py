@@ -28,7 +28,7 @@ from ragstone.records.paths import find
 from ragstone.result_types import ResultDict
 from ragstone.segment import folded
 from ragstone.stats.rankings import majority
-from ragstone.types import NOTHING, Nugget, Record
+from ragstone.types import BY_RECORD, NOTHING, Nugget, Record
 
 BLOCK, OF_BLOCK, OF_TOPIC = "block", "block_nuggets_assignment", "global_nuggets_assignment"
 RELEVANT, USED = "all_relevant_sentence_keys", "all_utilized_sentence_keys"
@@ -143,7 +143,7 @@ def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
     for result in run.results():
         found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         for task, verdict in _verdicts(result.typed):
-            if verdict["label"] is not None:
+            if verdict["label"] is not None and verdict["judge"] != BY_RECORD:
                 found[verdict["unit"], task, verdict["judge"]].append(verdict["label"])
         units = {unit["id"]: unit for unit in result.typed.get("units", ())}
         for (unit, task, judge), labels in found.items():

@@ -193,6 +193,17 @@ class Gathered(Struct):
             refused.rows += rows
             refused.labels.update(dict.fromkeys(labels))
 
+    def settle(self) -> None:
+        """Keep each refused row once, and none that matched another metric of the same task."""
+        known = set(self.joined)
+        for refused in self.refused.values():
+            rows, refused.rows = refused.rows, []
+            for row in rows:
+                if id(row) not in known:
+                    known.add(id(row))
+                    refused.rows.append(row)
+        self.refused = {problem: refused for problem, refused in self.refused.items() if refused.rows}
+
 
 def join(
     run: AnyRun, rows: Sequence[LabelRow], by: str | None = None, metrics: Collection[str] | None = None
@@ -242,6 +253,7 @@ def join(
     for unread in waiting.values():
         gathered.refuse("unknown_record", *unread)
     _join_topics(gathered)
+    gathered.settle()
     return gathered
 
 

@@ -13,15 +13,13 @@ from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
 from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, MetricWords, Sentence, labels
 from ragstone.questions import SUPPORT_3, Rate, Rated
-from ragstone.types import Passage, Record, Scale, Score, Unit, Verdict
+from ragstone.types import BY_RECORD, Passage, Record, Scale, Score, Unit, Verdict
 
 COLUMNS: Final = ("citation_precision", "citation_recall")
 TITLES: Final[Mapping[str, str]] = {
     "citation_precision": "share of citations whose passage supports the sentence",
     "citation_recall": "share of sentences supported by the passages they cite",
 }
-BY_CODE: Final = "record"
-"""The judge's name in verdicts about nonexistent passages, which need no judge."""
 NUMBERED: Final = ("from 0", "from 1")
 
 Pair = tuple[CitedSentence, Passage | str, Unit]
@@ -195,7 +193,7 @@ def _about(verdict: Verdict, unit: Unit) -> Verdict:
 
 def _wrong(unit: Unit, mark: str) -> Verdict:
     label = SUPPORT_3.labels[0]
-    return Verdict(unit, label, 0.0, BY_CODE, raw=0, reason=f"cites {mark}, which does not exist")
+    return Verdict(unit, label, 0.0, BY_RECORD, raw=0, reason=f"cites {mark}, which does not exist")
 
 
 def _uncited(verdict: Verdict) -> Verdict:

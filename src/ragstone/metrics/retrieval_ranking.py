@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.passages import passage_relevance, passage_unit
 from ragstone.metrics.words import GOOD_RETRIEVAL, RELEVANT, MetricWords, ScoreTable
-from ragstone.types import DETAILS, NOTHING, Record, Score, Verdict
+from ragstone.types import BY_RECORD, DETAILS, NOTHING, Record, Score, Verdict
 
 COLUMNS: Final = ("ndcg", "precision", "recall", "mrr", "average_precision")
 NAMED: Final = 5
@@ -130,7 +130,7 @@ class RetrievalRanking(Metric):
             grades.append(relevant.get(passage.id, 0))
             hit = grades[-1] >= self.level
             unit, label = passage_unit(record, passage), "yes" if hit else "no"
-            verdicts.append(Verdict(unit, label, float(hit), "record", raw=grades[-1], reason=f"grade {grades[-1]}"))
+            verdicts.append(Verdict(unit, label, float(hit), BY_RECORD, raw=grades[-1], reason=f"grade {grades[-1]}"))
         absent = [name for name, grade in relevant.items() if grade >= self.level and name not in seen]
         lists = {
             "not retrieved": absent,
