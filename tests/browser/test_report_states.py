@@ -216,6 +216,8 @@ def test_what_does_not_fit_is_said(browser: Chromium, shown: Shown, tmp_path: Pa
     if calls:
         assert "This file has room only for the lowest-scoring records" in browser.text("main")
         assert f"ragstone view {shown.run.id} --store {shown.run.store.path}." in browser.text("main")
+        browser.open(path.as_uri())
+        assert "lowest-scoring can be opened in this file." in browser.text(".records .shown")
     else:
         browser.click(".calls summary")
         browser.until("document.querySelector('.calls details[open] .empty')")

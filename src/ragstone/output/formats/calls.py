@@ -11,6 +11,7 @@ from ragstone import metrics
 from ragstone.analysis.run import Run
 from ragstone.errors import InputError
 from ragstone.output.export import line_format
+from ragstone.records.ids import Hashes
 
 VERSION: Final = 1
 
@@ -18,13 +19,12 @@ VERSION: Final = 1
 def _recording(run: Run) -> Generator[bytes, None, None]:
     """Yield a header with the judges and their steps, then each call of the results once."""
     yield orjson.dumps({"ragstone_calls": VERSION, "judges": _judges(run)})
-    written: set[str] = set()
+    written = Hashes()
     for result in run.results():
         for call in result.typed.get("calls", []):
             key = call["key"]
-            if key in written:
+            if not written.add(hash(key)):
                 continue
-            written.add(key)
             row = run.store.call(bytes.fromhex(key))
             if row is not None:  # a failed call has no reply and fails again in a replay
                 recorded = {

@@ -84,11 +84,13 @@ function saidOf(number) {
     first.records > all && table.complete
       ? ` The ${count(all)} lowest-scoring of ${plural(first.records, 'record')} are in this file.`
       : '';
+  const details =
+    !first.live && caseAt.size < all ? ` Only the ${count(caseAt.size)} lowest-scoring can be opened in this file.` : '';
   const order =
     now.sort === 'position' ? 'in the order of the input' : `${sortedBy()}, ${now.down ? 'highest' : 'lowest'} first`;
   const whole = plural(all, 'record');
   const told = filtered(now) ? `${count(number)} of ${whole}` : whole;
-  return `${told}, ${order}; scores in percent; ${TONES}${coming || searching(all)}.${kept}`;
+  return `${told}, ${order}; scores in percent; ${TONES}${coming || searching(all)}.${kept}${details}`;
 }
 
 /** The sort order in words, if it is not the input order. */
