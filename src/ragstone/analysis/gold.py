@@ -140,7 +140,9 @@ def _read(record: Record | SetAside) -> Record:
 
 def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
     """Yield a run's verdicts as labels by its judges; if one judge's verdicts on a unit tie, there is no label."""
+    shared: dict[str, str] = {}  # verdicts repeat the same labels and judges, so share one copy
     for result in run.results():
+        response = text_hash(result.get("response") or "")
         found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         for task, verdict in _verdicts(result.typed):
             if verdict["label"] is not None and verdict["judge"] != BY_RECORD:
@@ -149,11 +151,12 @@ def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
         for (unit, task, judge), labels in found.items():
             label = majority(labels)
             if label is not None:
-                who = f"{judge} (run {run.id or run.name})"
+                who, label = (
+                    shared.setdefault(one, one) for one in (f"{judge} (run {run.id or run.name})", str(label))
+                )
                 apart = units[unit]["level"] == "passage" or of_reference(unit)
-                about = "" if apart else text_hash(result["response"] or "")
                 text = text_hash(unit_text(result, units[unit]))
-                yield LabelRow(result["id"], unit, task, str(label), who, hash=text, response=about)
+                yield LabelRow(result["id"], unit, task, label, who, hash=text, response="" if apart else response)
 
 
 def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
@@ -164,14 +167,14 @@ def _verdicts(result: ResultDict) -> Iterator[tuple[str, Any]]:
 
 def _label_rows(path: Path, run: AnyRun, skipped: Counter[str]) -> Iterator[LabelRow]:
     """Yield the rows of a label file; a row without a task gets that of the unit's only verdict."""
-    drafts = list(label_imports.label_drafts(path, skipped))
+    drafts = label_imports.label_drafts(path, Counter())  # read twice: a file may have a label for each unit of a run
     tasks: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     bare = {(draft.get("record"), draft.get("unit")) for _, draft in drafts if not draft.get("task")}
     for result in run.results() if bare else ():
         for task, verdict in _verdicts(result.typed):
             if (result["id"], verdict["unit"]) in bare:
                 tasks[result["id"], verdict["unit"]][task] = None
-    for where, draft in drafts:
+    for where, draft in label_imports.label_drafts(path, skipped):
         yield _row(where, draft, tasks.get((str(draft.get("record")), str(draft.get("unit"))), {}))
 
 
