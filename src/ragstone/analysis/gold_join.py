@@ -24,6 +24,7 @@ from ragstone.errors import InputError
 from ragstone.labels import NO_TASK, LabelRow, each_once, of_topic, text_hash, worst
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Rate, Traced
+from ragstone.records.ids import Hashes
 from ragstone.result_types import ResultDict
 from ragstone.segment import folded
 from ragstone.stats.rankings import majority
@@ -197,11 +198,9 @@ class Gathered(Struct):
         """Keep each refused row once, and none that matched another metric of the same task."""
         known = set(self.joined)
         for refused in self.refused.values():
-            rows, refused.rows = refused.rows, []
-            for row in rows:
-                if id(row) not in known:
-                    known.add(id(row))
-                    refused.rows.append(row)
+            own = {id(row): row for row in refused.rows if id(row) not in known}
+            known |= own.keys()
+            refused.rows = [*own.values()]
         self.refused = {problem: refused for problem, refused in self.refused.items() if refused.rows}
 
 
@@ -220,7 +219,7 @@ def join(
     grouped = grouping(by) if by is not None else lambda _: None
     parameters = run.spec.get("parameters", {})
     tasks = {row.task for row in rows}
-    seen: set[str] = set()
+    seen = Hashes()
     for each in run.results():
         result = each.typed
         if "set_aside" in each:
@@ -243,8 +242,7 @@ def join(
                     gathered.metrics[name] = Joined(one.cls().with_parameters(settings), one.task, one.unit)
                 _take(gathered, gathered.metrics[name], one, own[name], said, grouped(result))
             for call in result.get("calls", []) if labelled else []:
-                if call["key"] not in seen:
-                    seen.add(call["key"])
+                if seen.add(hash(call["key"])):
                     gathered.formats.add(result["id"], call, 0)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(

@@ -178,6 +178,11 @@ class Rows(Struct, frozen=True):
     counted: _Counted
     standings: Sequence[Standing]
 
+    def by_run(self) -> dict[str, Rows]:
+        """Return the rows of each run that has any."""
+        means = {one.run: one for one in self.standings}
+        return {run: Rows({run: topics}, [means[run]]) for run, topics in self.counted.items() if any(topics.values())}
+
     def __iter__(self) -> Iterator[LeaderboardRow]:
         for run, topics in self.counted.items():
             for topic, values in topics.items():

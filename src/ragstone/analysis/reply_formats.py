@@ -21,6 +21,7 @@ from ragstone.engine.tally import Spent
 from ragstone.errors import TemplateError
 from ragstone.judges.base import Usage, reply_from_json
 from ragstone.prompts.choice import LABELS_ALONE
+from ragstone.records.ids import Hashes
 from ragstone.result_types import CallDict
 from ragstone.stats.means import rounded
 from ragstone.store.database import Store
@@ -172,12 +173,10 @@ def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
 
 def _calls(run: Run) -> Iterator[tuple[str, CallDict]]:
     """Yield each call once, with the first record that uses it."""
-    known: set[bytes] = set()
+    known = Hashes()
     for result in run.results():
         for call in result.typed.get("calls", []):
-            key = bytes.fromhex(call["key"])
-            if key not in known:
-                known.add(key)
+            if known.add(hash(call["key"])):
                 yield result["id"], call
 
 

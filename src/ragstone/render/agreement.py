@@ -31,10 +31,11 @@ class MeanByPeople(Struct, frozen=True):
     """A metric's raw mean and its corrected mean; ``note`` explains the correction, or why there is none.
 
     ``called`` is the name of the corrected mean. ``ends`` are the bounds of its 95% interval; ``raw_ends`` are those of
-    the raw mean, if known.
+    the raw mean, if known. ``records`` is the number of records of both means.
     """
 
     metric: str
+    records: int
     raw: float | None
     raw_ends: tuple[float, float] | None
     value: float | None
@@ -160,18 +161,19 @@ def _about(found: MetricAgreementDict, unit: str) -> str:
     return " ".join(parts)
 
 
-def _mean(metric: str, found: MetricAgreementDict, raw_ends: list[float] | None) -> MeanByPeople:
+def _mean(metric: str, found: MetricAgreementDict, ends: list[float] | None) -> MeanByPeople:
     one = found["corrected"]
-    drawn = None if raw_ends is None else (raw_ends[0], raw_ends[1])
+    drawn = None if ends is None else (ends[0], ends[1])
     if one is None:
-        return MeanByPeople(metric, None, drawn, None, None, "", "", flat(found["withheld"]))
+        return MeanByPeople(metric, 0, None, drawn, None, None, "", "", flat(found["withheld"]))
     value, low, high = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
     called, share = "from labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
         f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
         f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'])})"
     )
-    return MeanByPeople(metric, one["raw"], None if share else drawn, value, (low, high), called, words, _how(one))
+    raw_ends, how = None if share else drawn, _how(one)
+    return MeanByPeople(metric, one["records"], one["raw"], raw_ends, value, (low, high), called, words, how)
 
 
 def _how(one: CorrectedDict) -> str:

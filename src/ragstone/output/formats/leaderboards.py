@@ -68,10 +68,7 @@ def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing
             write_board(board, form, target, on_missing)
         return [Path(to)]
     folder = Path(to)
-    rows: dict[str, list[LeaderboardRow | dict[str, Any]]] = {}
-    for row in _rows(board, form, on_missing):
-        rows.setdefault(row["run_id"] if isinstance(row, dict) else row.run, []).append(row)
-    by_run = {run: list(_lines(own, form)) for run, own in rows.items()}
+    by_run = {run: _lines(own, form) for run, own in _by_run(board, form, on_missing).items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -82,6 +79,15 @@ def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing
         with whole(written[-1]) as target:
             target.writelines(found)
     return written
+
+
+def _by_run(board: Leaderboard, form: str, on_missing: OnMissing) -> Mapping[str, Iterable[Any]]:
+    if form != SCORES:
+        return board.rows(on_missing).by_run()
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in board.score_rows(on_missing):
+        rows.setdefault(row["run_id"], []).append(row)
+    return rows
 
 
 def _rows(board: Leaderboard, form: str, on_missing: OnMissing) -> Iterable[LeaderboardRow | dict[str, Any]]:

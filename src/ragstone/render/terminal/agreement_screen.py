@@ -78,7 +78,7 @@ def _table(found: Agreement) -> RenderableType:
 
     of = [(items, mean if mean and mean.value is not None else None) for _, items, mean in rows]
     raw = [percent(mean.raw, mean.records) if mean and mean.raw is not None else "" for _, _, mean in rows]
-    corrected = [percent(mean.value) if mean else "" for _, mean in of]
+    corrected = [percent(mean.value, mean.records) if mean else "" for _, mean in of]
     columns = [
         Column("", [name for name, *_ in rows], least=NAME),
         items("units", [number(one.matrix.n) if one else "" for one, _ in of], 1),
@@ -91,7 +91,7 @@ def _table(found: Agreement) -> RenderableType:
         ),
         items("mean", raw, 5),
         items("corrected", corrected),
-        items("95% CI", [between(mean.low or 0.0, mean.high or 0.0) if mean else "" for _, mean in of]),
+        items("95% CI", [between(mean.low or 0.0, mean.high or 0.0, mean.records) if mean else "" for _, mean in of]),
     ]
     return Fitted(columns)
 

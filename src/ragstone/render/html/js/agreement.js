@@ -74,19 +74,19 @@ function meansView(means) {
       mean.value === null
         ? null
         : [
-            el('tr', meanCells('raw', mean.raw, mean.raw_ends)),
-            el('tr', meanCells(mean.called, mean.value, mean.ends)),
+            el('tr', meanCells('raw', mean.raw, mean.raw_ends, mean.records)),
+            el('tr', meanCells(mean.called, mean.value, mean.ends, mean.records)),
           ],
     ),
   );
   return el('table.plain.means', el('caption.unseen', 'Raw and corrected means'), bodies);
 }
 
-/** @param {string} kind @param {number} value @param {[number, number] | null} ends */
-function meanCells(kind, value, ends) {
+/** @param {string} kind @param {number} value @param {[number, number] | null} ends @param {number} records */
+function meanCells(kind, value, ends, records) {
   return [
     el('th', { class: 'soft', scope: 'row' }, kind),
-    el('td.number', percent(value), ends ? el('span.soft', ` (${between(ends[0], ends[1])})`) : null),
+    el('td.number', percent(value, records), ends ? el('span.soft', ` (${between(ends[0], ends[1], records)})`) : null),
     whiskerCell(value, ends),
   ];
 }
