@@ -158,7 +158,9 @@ def test_the_keyboard_goes_from_record_to_record(page: Chromium) -> None:
     assert page.evaluate("document.activeElement.textContent") == ids[-2]
 
 
-def test_groups_are_listed_with_their_means(browser: Chromium, held: Held, tmp_path: Path) -> None:
+def test_groups_are_listed_with_their_means(
+    browser: Chromium, held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where records belong together: each group's means and pairs, the lowest difference on top."""
     found = compare(held.first, held.second, by="meta.topic", out=tmp_path / "by.html")
     browser.open((tmp_path / "by.html").as_uri())
@@ -173,6 +175,11 @@ def test_groups_are_listed_with_their_means(browser: Chromium, held: Held, tmp_p
     assert leading is not None
     assert sum(pairs for _, _, pairs in cells) == leading.pairs
     assert f"Only {found.groups} groups" in browser.text(".notice").replace("\u00a0", " ")
+    assert browser.text(".apart-groups .note").startswith("Means of")
+    monkeypatch.setattr("ragstone.render.html.comparing.MOST_GROUPS", 2)
+    compare(held.first, held.second, by="meta.topic", out=tmp_path / "two.html")
+    browser.open((tmp_path / "two.html").as_uri())
+    assert browser.text(".apart-groups .note").startswith("The 2 of 6 groups with the largest differences. Means of")
     assert browser.troubles() == []
 
 

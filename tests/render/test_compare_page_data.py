@@ -156,8 +156,9 @@ def test_groups_are_those_furthest_apart(tmp_path: Path) -> None:
 
     compare(folder(tmp_path / "a", rows(False)), folder(tmp_path / "b", rows(True)), by="meta.kind",
             out=tmp_path / "c.html")  # fmt: skip
-    groups = unpacked((tmp_path / "c.html").read_bytes())["first"]["groups"]
-    assert len(groups) == MOST_GROUPS
+    first = unpacked((tmp_path / "c.html").read_bytes())["first"]
+    groups = first["groups"]
+    assert (len(groups), first["groups_in_all"]) == (MOST_GROUPS, 50)
     points = [group["difference"] for group in groups]
     assert points == sorted(points)
     assert points[0] == pytest.approx(0.025 - 0.5)

@@ -78,6 +78,7 @@ def comparison_page(
         if fits:
             largest -= len(block)
             blocks.append(block)
+    groups = _groups(found.by, leading.metric, first, second) if found.by and leading is not None else []
     told = {
         "ragstone": __version__,
         "root": root,
@@ -95,7 +96,8 @@ def comparison_page(
         "measures": measures(one.metric for one in found.metrics),
         "moved": moved,
         "by": found.by,
-        "groups": _groups(found.by, leading.metric, first, second) if found.by and leading is not None else [],
+        "groups": sorted(groups[:MOST_GROUPS], key=lambda group: group["difference"]),
+        "groups_in_all": len(groups),
     }
     names = [flat(side.name) for side in (found.first, found.second)]
     return page("compare", f"{names[0]} and {names[1]}", told, blocks)
@@ -137,7 +139,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[str, Any]]:
-    """Return a metric's means in each group over records with a value in both runs, lowest difference first."""
+    """Return a metric's means in each group over records with a value in both runs, largest difference first."""
     found: dict[str, tuple[array[float], array[float]]] = {}
     for _, ours, theirs in side_by_side(each_scores(first, by), each_scores(second, by)):
         if ours is None or theirs is None or ours.group is None:
@@ -158,8 +160,7 @@ def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[st
         }
         for name, sides in found.items()
     ]
-    rows.sort(key=lambda row: -abs(row["difference"]))
-    return sorted(rows[:MOST_GROUPS], key=lambda row: row["difference"])
+    return sorted(rows, key=lambda row: -abs(row["difference"]))
 
 
 # ---- records

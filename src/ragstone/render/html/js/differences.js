@@ -219,6 +219,10 @@ function groupsTable() {
       el('td.number', count(group.pairs)),
     ),
   );
+  const most =
+    first.groups_in_all > rows.length
+      ? `The ${count(rows.length)} of ${count(first.groups_in_all)} groups with the largest differences. `
+      : '';
   const head = tableHead(
     columnHead('Group'),
     [...first.sides.map((side) => side.label), 'Points'].map((one) => columnHead(one, 'number')),
@@ -229,7 +233,7 @@ function groupsTable() {
     'apart-groups',
     'groups',
     foreign(title),
-    el('p.note', 'Means of the records with a value in both runs. Only the overall difference was tested.'),
+    el('p.note', `${most}Means of the records with a value in both runs. Only the overall difference was tested.`),
     wide(title, el('table.plain', head, el('tbody', rows))),
   );
 }
