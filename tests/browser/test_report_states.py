@@ -336,3 +336,14 @@ def test_the_group_of_the_first_sentence_is_the_one_that_is_drawn(opened: Opened
     assert "Lowest topic: x" in page.text(".sentence")
     assert page.evaluate("document.querySelector('.groups select').value") == "topic"
     assert page.all(".rows .weak .name") == ["x"]
+
+
+def test_figures_of_groups_of_many_records_do_not_overlap(page: Chromium) -> None:
+    assert page.evaluate(
+        """[...document.querySelectorAll('.groups .rows li a')].map((row) => {
+          const cells = [...row.querySelectorAll('.number')];
+          cells[0].textContent = '100.0% (99.9\\u2013100.0)';
+          cells[1].textContent = '125,195';
+          return cells.every((cell) => cell.scrollWidth <= cell.clientWidth);
+        }).join()"""
+    ).startswith("true,true")
