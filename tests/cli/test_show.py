@@ -229,7 +229,7 @@ def test_causes_that_are_too_many_are_counted(causes: int, rest: str) -> None:
         return Failed(f"reason {question.units[0].text}")
 
     judge = ScriptedJudge(answer)
-    records = [{"id": str(n), "question": "Why?", "response": f"Because {n}."} for n in range(causes)]
+    records = [{"id": str(n), "question": "Why?", "response": f"Because of {chr(97 + n)}."} for n in range(causes)]
     api.evaluate(records, "answer_relevance", judge).store.close()
     assert ragstone("show").flat.count(f"{rest} Judge") == 1
 
