@@ -254,7 +254,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
 
     # fmt: off
     nuggets: Path | str | None = option(
-        "--nuggets", metavar="FILE", help="File of nuggets by topic; used instead of the records' own.",
+        "--nuggets", metavar="FILE", help="File of nuggets by topic; used instead of the records' own nuggets.",
         commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
     )
     topics: Path | str | None = option(
@@ -262,7 +262,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=f"{EVERY} validate", setting="run.topics", example="topics.jsonl",
     )
     qrels: Path | str | None = option(
-        "--qrels", metavar="FILE", help="TREC qrels: relevant passages by topic; used instead of the records' own.",
+        "--qrels", metavar="FILE", help="TREC qrels: relevant passages by topic; used instead of the field 'relevant'.",
         commands="run estimate validate", setting="run.qrels", example="qrels.txt",
     )
     aggregate: Literal["mean", "median", "majority", "min", "max"] | None = option(
@@ -287,7 +287,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=SCORING,
     )
     structured: Literal["auto", "schema", "off"] | None = option(
-        "--structured", help="When to send a JSON schema: auto (if possible), schema (always), off [default: auto]"
+        "--structured", help="Send a JSON schema: auto (if possible), schema (always), off (never) [default: auto]"
     )
     parameters: Mapping[str, Mapping[str, Any]] | None = option(
         "--set", metavar="METRIC.NAME=VALUE", help="Set a metric parameter for this run. Repeatable.",
@@ -309,7 +309,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         note='Input format (see: ragstone fields); "records" is Ragstone\'s own. Default: detected.',
     )
     records_path: str | None = option(
-        "--records", metavar="PATH[]", help="Path to the list of records in each object, e.g. data.items[]",
+        "--records", metavar="PATH[]", help="Path to the list of records in each JSON object, e.g. data.items[]",
         commands=f"{EVERY} validate", setting="run.records", example="data.items[]",
     )
     on_error: OnError | None = option(
@@ -348,7 +348,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     wait: bool = option("--wait", help="With --batch: wait for the batches to finish.", commands="run", unless=False)
     finish: Literal["live", "flex", "batch"] | None = option(
         "--finish", commands="run estimate",
-        help="With --batch: how to send the last calls if fewer than 200 remain or fit the budget [default: live]",
+        help="With --batch: how to send the rest if under 200 calls remain, or the budget allows fewer [default: live]",
     )
     tier: Literal["standard", "flex"] | None = option(
         "--tier", commands=f"{SENDING} estimate",

@@ -265,7 +265,7 @@ def test_systems_of_one_run_are_exported_apart() -> None:
     judged("a.jsonl", "nugget_recall", nuggets_of_a_kettle)
     came = ragstone("export", "--format", "trec_eval", "-o", "board.txt", "--store", "s.db")
     assert (came.code, came.err.count("\n")) == (2, 1)
-    assert "write one file per run with -o" in came.err
+    assert "write one file per system with -o" in came.err
     assert ragstone("export", "--format", "trec_eval", "-o", "boards/", "--store", "s.db").code == 0
     assert {found.measure for found in read_leaderboard("boards")} >= {"nugget_recall.strict_vital"}
     assert len(list(Path("boards").iterdir())) == 2

@@ -44,7 +44,9 @@ def scores(path: Path) -> list[Any]:
 def test_json_lines_are_those_of_results_jsonl() -> None:
     """Byte for byte."""
     assert ragstone("run", write("a.jsonl", row(1), row(2)), "-q", "-o", "out").code == 0
-    assert ragstone("export").out == Path("out/results.jsonl").read_text(encoding="utf-8")
+    for out in ((), ("-o", "-")):
+        assert ragstone("export", *out).out == Path("out/results.jsonl").read_text(encoding="utf-8")
+    assert not Path("-").exists()
     said = ragstone("export", "1", "-o", "copy.jsonl").flat
     assert said.startswith("Export copy.jsonl 2 records from run 1 · jsonl · ")
     assert Path("copy.jsonl").read_bytes() == Path("out/results.jsonl").read_bytes()

@@ -70,7 +70,7 @@ def test_the_worked_example_is_scored_as_it_is_worked() -> None:
     """Six measures, in percent with one decimal, strict beside half."""
     write("a.jsonl", assigned("sys", "t1", *WORKED))
     came = done("nuggets", "score", "a.jsonl")
-    assert re.search(r"^  run +strict +half +strict +half +strict +half$", came.out, re.MULTILINE)
+    assert re.search(r"^  system +strict +half +strict +half +strict +half$", came.out, re.MULTILINE)
     assert re.search(r"^  sys +50\.0 +62\.5 +50\.0 +58\.3 +50\.0 +60\.0$", came.out, re.MULTILINE)
     (run,) = ragstone("nuggets", "score", "a.jsonl", "--json").json["runs"]
     assert run["means"]["weighted"] == pytest.approx(0.6)
@@ -113,7 +113,7 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
     }
     assert found == {"warn": {"a": 0.75, "b": 0.25}, "skip": {"a": 1.0, "b": 0.25}, "zero": {"a": 0.75, "b": 0.125}}
     told = done("nuggets", "score", "a.jsonl")
-    assert "Run 'b' has no answer for t2. Unanswered topics are excluded from a run's means." in told.flat
+    assert "System 'b' has no answer for t2. Unanswered topics are excluded from a system's means." in told.flat
     assert re.search(r"^  b +1 +25\.0", told.out, re.MULTILINE)
     assert "Unanswered topics count as 0." in ragstone("nuggets", "score", "a.jsonl", "--on-missing", "zero").flat
     for how, status in (("warn", None), ("zero", "missing")):
@@ -121,10 +121,10 @@ def test_what_a_run_has_not_answered_is_treated_as_asked() -> None:
         rows = {(found["run_id"], found["qid"]): found for found in lines_of("rows.jsonl")}
         assert rows.get(("b", "t2"), {}).get("status") == status
         assert (rows["a", "all"]["missing"], rows["b", "all"]["missing"]) == (0, 1)
-    assert "run 'b' has no answer for t2" in refused("nuggets", "score", "a.jsonl", "--on-missing", "error")
+    assert "system 'b' has no answer for t2" in refused("nuggets", "score", "a.jsonl", "--on-missing", "error")
     write("a.jsonl", *(share("a", f"t{n}", 4) for n in range(5)), share("b", "t0", 1), share("c", "t0", 1))
     lacking = refused("nuggets", "score", "a.jsonl", "--on-missing", "error")
-    assert "runs 'b' and 'c' have no answer for t1, t2, t3 and 1 more" in lacking
+    assert "systems 'b' and 'c' have no answer for t1, t2, t3 and 1 more" in lacking
 
 
 def test_an_empty_list_of_nuggets_is_a_status() -> None:
@@ -169,11 +169,11 @@ def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     write("a.jsonl", share("a", "t1", 4), share("../evil run", "t1", 1))
     for where in ((), ("-o", "one.txt")):
         told = refused("nuggets", "score", "a.jsonl", "--format", "trec_eval", *where)
-        assert "no run column, and there are 2 runs" in told
+        assert "no column for the system, and there are 2 systems" in told
         assert "(scores, tot, ir_measures, jsonl)" in told
     assert not Path("one.txt").exists()
     came = done("nuggets", "score", "a.jsonl", "--format", "trec_eval", "-o", "boards/")
-    assert re.search(r"Files +boards: 2 files, one per run", came.flat)
+    assert re.search(r"Files +boards: 2 files, one per system", came.flat)
     written = sorted(path.name for path in Path("boards").iterdir())
     assert (len(written), written[0]) == (2, "a.eval")
     assert re.fullmatch(r"evil-run-[0-9a-f]{12}\.eval", written[1])
@@ -216,12 +216,12 @@ def test_ranks_are_compared_with_another_leaderboard() -> None:
         by_measure = {one["measure"]: (one["runs"], one["tau"]) for one in found}
         assert by_measure["strict_vital"] == (3, tau)
     told = ragstone("nuggets", "score", "a.jsonl", "--against", "back.jsonl")
-    assert "Kendall's tau with back.jsonl 3 runs and 1 topic in common" in told.flat
+    assert "Kendall's tau with back.jsonl 3 systems and 1 topic in common" in told.flat
     assert re.search(r"^    strict_vital +-1\.000$", told.out, re.MULTILINE)
     write("one.jsonl", share("a", "t1", 1))
     told = done("nuggets", "score", "a.jsonl", "--against", "one.jsonl")
-    assert "at least 2 runs in common are needed; found 1" in told.flat
-    assert "no run in common" in ragstone("nuggets", "score", "a.jsonl", "--against", "other.jsonl").out
+    assert "at least 2 systems in common are needed; found 1" in told.flat
+    assert "no system in common" in ragstone("nuggets", "score", "a.jsonl", "--against", "other.jsonl").out
 
 
 def test_another_board_with_other_measures_is_compared_each_with_each() -> None:
@@ -268,7 +268,7 @@ def test_bad_input_of_score_is_one_line() -> None:
         (("none.jsonl",), "none.jsonl: no such file"),
         (("bare.jsonl",), "no nugget is assigned; assign them with: ragstone nuggets assign"),
         (("traces.jsonl",), "traces.jsonl:1: no nuggets; expected assignment records"),
-        (("twice.jsonl",), "run 'a' has two answers for topic 't1'"),
+        (("twice.jsonl",), "system 'a' has two answers for topic 't1'"),
         (("a.jsonl", "a.jsonl"), "given twice"),
         (("a.jsonl", "--against", "four.txt"), "specify the format: tot or ir_measures"),
         (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),

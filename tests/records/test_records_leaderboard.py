@@ -165,7 +165,7 @@ NO_BOARDS: list[tuple[Any, str]] = [
     ("m t \u0661\n", "as the value"),
     ("m t x\n", "r:1: 'x' as the value"),
     ("m t " + "9" * 1_000_000, "as the value"),
-    ("m t 1\nm t 2\n", "r:2: 'm' of run 'r' on topic 't' is 2.0 here and 1.0 before; keep one of them"),
+    ("m t 1\nm t 2\n", "r:2: 'm' of system 'r' on topic 't' is 2.0 here and 1.0 before; keep one of them"),
     ("m t\n", "r:1: expected 3 or 4 columns, found 2; trec_eval: measure topic value"),
     ("x\n", "expected 3 or 4 columns, found 1"),
     ("m t 1\n\na m t 1\n", "r:3: 4 columns but the first row has 3"),
@@ -220,7 +220,7 @@ def test_a_folder_holds_a_run_a_file(tmp_path: Path) -> None:
     wanted = [Row(run, "all", "map", value) for run, value in (("a", 2.0), ("b.v2", 1.0), ("c", 3.0))]
     assert read_leaderboard(folder) == read_leaderboard(str(folder), "trec_eval") == wanted
     written(folder / "a", "map all 7\n")
-    assert "a.txt:2: 'map' of run 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)
+    assert "a.txt:2: 'map' of system 'a' on topic 'all' is 2.0 here and 7.0 before" in refusal(folder)
     assert "this folder contains no files" in refusal(folder / "deeper")
     assert "no such file" in refusal(folder / "nowhere")
 

@@ -74,7 +74,7 @@ class Leaderboard(Struct):
     def add(self, entry: Entry) -> None:
         """Add an entry; raise InputError for a second answer of a run to the same topic."""
         if (entry.run, entry.topic) in self.entries:
-            raise InputError(f"run '{entry.run}' has two answers for topic '{entry.topic}'")
+            raise InputError(f"system '{entry.run}' has two answers for topic '{entry.topic}'")
         self.entries[entry.run, entry.topic] = entry
         self.measures = tuple(dict.fromkeys((*self.measures, *entry.values)))
 
@@ -218,12 +218,12 @@ def missed(missing: Mapping[str, list[str]]) -> str:
     for run, topics in missing.items():
         runs.setdefault(tuple(topics), []).append(f"'{run}'")
     parts = [
-        f"{'run' if len(names) == 1 else 'runs'} {_listed(names)} {'has' if len(names) == 1 else 'have'} no answer for "
-        f"{_listed(topics)}"
+        f"{'system' if len(names) == 1 else 'systems'} {_listed(names)} "
+        f"{'has' if len(names) == 1 else 'have'} no answer for {_listed(topics)}"
         for topics, names in list(runs.items())[:NAMED]
     ]
     rest = sum(map(len, list(runs.values())[NAMED:]))
-    more = [f"and {rest} more {'run' if rest == 1 else 'runs'}"] if rest else []
+    more = [f"and {rest} more {'system' if rest == 1 else 'systems'}"] if rest else []
     return "; ".join([*parts, *more])
 
 

@@ -27,9 +27,10 @@ Yes: TypeAlias = Annotated[bool, flag("--yes -y", "Delete without confirmation."
 
 @command(cache, "ragstone cache info")
 def info(*, store: StorePath = None, as_json: AsJson = False) -> None:
-    """Count the stored calls.
+    """Count the stored judge calls.
 
-    The output shows their number, size and age by judge, step and version, and how many of them no run uses.
+    The output shows their number, size and age by judge, step and version, and how many are not used by any
+    run.
     """
     from ragstone.render.terminal.lists import cache_page
 

@@ -63,7 +63,7 @@ def label_page(
     by: str | None = opt("--by", "FIELD", "Stratify the sample by topic, question or a meta field."),
     worst: bool = flag(
         "--worst",
-        "Choose the records on which judges disagree most; no mean or interval uses labels for these records.",
+        "Choose the records on which judges disagree most; their labels are not used for means or intervals.",
     ),
     against: str | None = opt("--against", "RUN", "For --worst: a run by another judge."),
     store: StorePath = None,

@@ -80,8 +80,8 @@ def create(
 ) -> None:
     """Create a bank of nuggets for each topic.
 
-    Nuggets are the facts that a good answer contains, taken from the contexts of a topic's first record. The output has
-    one line per bank, written as soon as it is finished. Replies are cached, so the same command resumes where it
+    Nuggets are facts that a good answer should contain. They are taken from the contexts of a topic's first record. One
+    line per bank is written as soon as the bank is complete. Replies are cached, so the same command resumes where it
     stopped. The exit code is 3 if no bank could be created.
     """
     from ragstone.cli.evaluating import estimate, show_bill
@@ -141,7 +141,7 @@ def _created(created: Created, out: str | None) -> dict[str, Any]:
 )
 @with_options("assign")
 def assign(
-    files: list[str] = arg("FILE", "Records, as for run; one file per system."),
+    files: list[str] = arg("FILE", "Records in the formats that 'ragstone run' reads; one file per system."),
     *,
     out: OutFile = None,
     grades: int | None = opt("--grades", "3|2", "3: full, partial or none; 2: full or none [default: 3]", min=2, max=3),
@@ -155,8 +155,8 @@ def assign(
 ) -> None:
     """Assign nuggets to responses.
 
-    The judge decides which of the topic's nuggets each response contains. The output has one line per response, written
-    as soon as it is finished. The run is saved in the store, for ragstone show and export. The exit code is 3 if no
+    The judge decides which of the topic's nuggets each response contains. One line per response is written as soon as
+    it is complete. The run is saved in the store, for ragstone show and export. The exit code is 3 if no
     nugget could be assigned.
     """
     from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
@@ -217,16 +217,16 @@ class _Counting(Struct):
     "ragstone nuggets score assigned.jsonl --against people.jsonl",
 )
 def score(
-    files: list[str] = arg("FILE", "Assignment records, from nuggets assign."),
+    files: list[str] = arg("FILE", "Assignment records (output of 'ragstone nuggets assign')."),
     *,
-    out: str | None = opt("--out -o", "FILE|DIR/", "Write rows to a file, or to a folder with one file per run."),
+    out: str | None = opt("--out -o", "FILE|DIR/", "Write rows to a file, or to a folder with one file per system."),
     form: Literal["scores", "trec_eval", "tot", "ir_measures", "jsonl"] | None = opt(
-        "--format -f", "FORM", "scores, trec_eval, tot, ir_measures or jsonl [default: scores]"
+        "--format -f", "FORMAT", "scores, trec_eval, tot, ir_measures or jsonl [default: scores]"
     ),
     on_missing: Literal["error", "warn", "skip", "zero"] = opt(
         "--on-missing",
         "HOW",
-        "What to do if a run lacks a topic: error, warn, skip or zero",
+        "What to do if a system lacks a topic: error, warn, skip or zero",
         default="warn",
     ),
     against: str | None = opt(
@@ -234,7 +234,7 @@ def score(
     ),
     against_form: Literal["auto", "trec_eval", "tot", "ir_measures", "jsonl"] = opt(
         "--against-format",
-        "FORM",
+        "FORMAT",
         "Format of --against: auto, trec_eval, tot, ir_measures or jsonl",
         default="auto",
     ),
@@ -243,15 +243,18 @@ def score(
 ) -> None:
     """Score systems by their assigned nuggets.
 
-    The output is a table of systems with six measures. No judge is called. A run's means cover only the topics that it
-    answered. With --on-missing skip, a topic that any run lacks is excluded for all runs; with zero, it counts as 0.
-    With --format but no -o, rows go to standard output; trec_eval allows this for one run only.
+    The output is a table with six measures per system. No judge is called. A system's means cover only the topics that
+    it answered. With --on-missing skip, a topic that any system lacks is excluded for all systems; with zero, it counts
+    as 0 for that system. With --format but no -o, rows go to standard output; trec_eval allows this for one
+    system only.
     """
     from ragstone.output.export import form_of
     from ragstone.output.formats.leaderboards import EXTENSIONS, SCORES, write_board, write_board_to
     from ragstone.output.target import refuse_inputs
     from ragstone.render.terminal.leaderboard_table import Board, board_page, has_values, order, sorted_by
 
+    if out == "-":
+        out, form = None, form or SCORES
     chosen = form_of(out, form, EXTENSIONS) if out else form
     if out:
         refuse_inputs(Path(out), [*files, against])
@@ -260,7 +263,7 @@ def score(
     if sort is not None and sort not in board.measures:
         raise InputError(f"--sort '{sort}': no such measure; expected {', '.join(board.measures)}")
     if sort is not None and not has_values(board, sort):
-        raise InputError(f"--sort {sort}: no {'nugget is marked vital' if 'vital' in sort else 'run has a value'}")
+        raise InputError(f"--sort {sort}: no {'nugget is marked vital' if 'vital' in sort else 'system has a value'}")
     measure = sort or sorted_by(board)
     written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
     standings = order(board.standings(scored.on_missing), measure)

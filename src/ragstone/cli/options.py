@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import typer
+from msgspec.structs import replace
 from typer.core import TyperArgument, TyperCommand
 
 from ragstone.options import Option, RunOptions, option_named, options_of
@@ -64,9 +65,13 @@ def flag(flags: str, help: str, *, default: Any = False, **more: Any) -> Any:  #
 
 def _declaration(one: Option, told: str = "") -> Any:
     least = None if one.between or math.isinf(one.least) else one.least
-    return typer.Option(
-        *one.flags, metavar=one.metavar, min=least, help=told or one.help_with_default, show_default=False
-    )
+    said = replace(one, help=told or one.help).help_with_default
+    return typer.Option(*one.flags, metavar=one.metavar, min=least, help=said, show_default=False)
+
+
+def unless_dash(out: str | None) -> str | None:
+    """Return an output file; None, which means standard output, for ``-``."""
+    return None if out == "-" else out
 
 
 File: TypeAlias = Annotated[
@@ -79,7 +84,7 @@ Which: TypeAlias = Annotated[str, arg("RUN", "Run number, run name, or 'last'.")
 RUN: Final = "Run number, run name, 'last', or a folder written by run -o"
 WhichOrFolder: TypeAlias = Annotated[str, arg("RUN", f"{RUN}.")]
 OutFile: TypeAlias = Annotated[
-    str | None, opt("--out -o", "FILE", "Output file [default: standard output]", default=...)
+    str | None, opt("--out -o", "FILE", "Output file [default: standard output]", default=..., callback=unless_dash)
 ]
 GroupBy: TypeAlias = Annotated[
     str | None, opt("--by", "FIELD", "Group records by topic, question or a meta field.", default=...)

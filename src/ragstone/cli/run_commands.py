@@ -33,6 +33,7 @@ from ragstone.cli.options import (
     command,
     flag,
     opt,
+    unless_dash,
     with_options,
 )
 from ragstone.cli.output import answer, binary_output, show
@@ -132,7 +133,8 @@ def merge(
 def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
     """Check a file without calling a judge.
 
-    The exit code is 2 if a record is unreadable (with --on-error skip, only if all are), or if no metric can run.
+    The exit code is 2 if a record is unreadable (with --on-error skip: if every record is unreadable), or if no metric
+    can run.
     """
     from ragstone.api.plan import choose, unsuitable
     from ragstone.config import resolve
@@ -196,7 +198,9 @@ def show_run(
     record: str | None = arg("RECORD", "Record id, or position, e.g. '#12'.", default=None),
     *,
     full: bool = flag(
-        "--full", "For a run, list all records that score below 100%; for a record, print its texts in full."
+        "--full",
+        "For a run, list all records below 100% in its main metric, with everything that lowers the score; for a "
+        "record, print its texts in full.",
     ),
     store: StorePath = None,
     as_json: AsJson = False,
@@ -316,15 +320,17 @@ def formats(
 def export(
     which: Which = "last",
     *,
-    form: str | None = opt("--format -f", "FORM", "Format [default: by file extension, else jsonl]"),
+    form: str | None = opt("--format -f", "FORMAT", "Format [default: by file extension, else jsonl]"),
     rows: Literal["scores", "verdicts", "sentences"] | None = opt(
         "--rows", "scores|verdicts|sentences", "Rows of a csv or parquet table [default: scores]"
     ),
-    out: str | None = opt("--out -o", "FILE|DIR/", "File, or folder for leaderboards [default: standard output]"),
+    out: str | None = opt(
+        "--out -o", "FILE|DIR/", "File, or folder for leaderboards [default: standard output]", callback=unless_dash
+    ),
     store: StorePath = None,
     as_json: bool = flag("--json", "Same as --format jsonl."),
 ) -> None:
-    """Export the results of a run, or its calls."""
+    """Export the results or the calls of a run."""
     from ragstone.output.export import form_of, format_named, formats
     from ragstone.render.terminal.lists import run_written
 

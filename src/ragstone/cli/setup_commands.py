@@ -69,7 +69,7 @@ def schema(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Print or list the JSON Schemas of inputs and outputs."""
+    """List the JSON Schemas of inputs and outputs, or print one."""
     from ragstone.output.schema import DOCUMENTS, schema_of
     from ragstone.render.terminal.lists import schema_list
 

@@ -91,7 +91,7 @@ def lines(rows: Iterable[LeaderboardRow], form: Form) -> Iterator[bytes]:
 
 
 def _place(row: LeaderboardRow) -> str:
-    return f"{excerpt(row.measure)} of run {excerpt(row.run)} on topic {excerpt(row.topic)}"
+    return f"{excerpt(row.measure)} of system {excerpt(row.run)} on topic {excerpt(row.topic)}"
 
 
 def _named(row: LeaderboardRow, form: Form) -> tuple[str, str, str]:

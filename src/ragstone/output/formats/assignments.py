@@ -85,6 +85,6 @@ def _lines(form: Callable[[dict[str, Any]], dict[str, Any]], run: Run) -> Genera
 
 LACKING: Final = "has no assigned nuggets; assign them with: ragstone nuggets assign"
 FORMATS: Final = (
-    line_format("assignments", "assigned nuggets, for nuggets score", partial(_lines, dict), LACKING),
+    line_format("assignments", "assigned nuggets (input of 'ragstone nuggets score')", partial(_lines, dict), LACKING),
     line_format("blocks", "assigned nuggets by block of text", partial(_lines, block), LACKING),
 )

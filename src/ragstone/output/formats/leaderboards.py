@@ -52,7 +52,8 @@ def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: On
     if form == WITHOUT_RUN and len(board.runs) > 1:
         others = ", ".join(other for other in (SCORES, *FORMS) if other != form)
         raise ConfigError(
-            f"{form} has no run column, and there are {len(board.runs)} runs; write one file per run with -o DIR/, "
+            f"{form} has no column for the system, and there are {len(board.runs)} systems; write one file per system "
+            f"with -o DIR/, "
             f"or use another format with --format ({others})"
         )
     target.writelines(_lines(_rows(board, form, on_missing), form))

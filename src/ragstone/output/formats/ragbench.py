@@ -66,4 +66,4 @@ def _lines(run: Run) -> Generator[bytes, None, None]:
 
 
 LACKING: Final = "has no traces; to create them, run: ragstone run FILE -m trace"
-FORMATS: Final = (line_format("ragbench", "traces by sentence, as in RAGBench", _lines, LACKING),)
+FORMATS: Final = (line_format("ragbench", "sentence-level traces in RAGBench's format", _lines, LACKING),)

@@ -1,4 +1,4 @@
-"""Draw the leaderboard of nugget recall: one line per run, best first, with as many measures as fit."""
+"""Draw the leaderboard of nugget recall: one line per system, best first, with as many measures as fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FINE: Final = 1000
 CELL: Final = 6
 """Width of a value, in columns."""
 SHORTEST: Final = 16
-"""Minimum width, in columns, of a run's name; measures are dropped to keep it."""
+"""Minimum width, in columns, of a system's name; measures are dropped to keep it."""
 MOST_PAIRS: Final = 12
 """Maximum number of lines of the comparison with another leaderboard."""
 SHOWN: Final[Mapping[str, str]] = {name: row for row, pair in RECALL.table.rows.items() for name in pair}
@@ -34,11 +34,11 @@ SAY_LEAST: Final = ("weighted", "weighted_strict", "all", "vital", "strict_all",
 """The order in which a narrow terminal drops measures."""
 
 TREATED: Final[Mapping[str, str]] = {
-    "warn": "Unanswered topics are excluded from a run's means.",
+    "warn": "Unanswered topics are excluded from a system's means.",
     "skip": "Unanswered topics are excluded from all means.",
     "zero": "Unanswered topics count as 0.",
 }
-"""How topics that a run has not answered were handled."""
+"""How topics that a system has not answered were handled."""
 
 
 def sorted_by(board: Leaderboard) -> str:
@@ -78,11 +78,11 @@ class Board(Struct, frozen=True):
 
 def board_page(told: Board, look: Look) -> Page:
     """Return the whole screen of a leaderboard."""
-    note = f"{plural(len(told.standings), 'run')}, {plural(len(told.board.topics()), 'topic')}, "
+    note = f"{plural(len(told.standings), 'system')}, {plural(len(told.board.topics()), 'topic')}, "
     note += f"in percent, sorted by {told.measure.replace('_', ' ')}"
     measures = _measures(told)
     names = [flat(standing.run) for standing in told.standings]
-    runs = Column("run", names, least=_apart(names, look))
+    runs = Column("system", names, least=_apart(names, look))
     columns = fitting([runs, *_counts(told), *measures.values()], look.width - 2, look)
     shown = {name: column for name, column in measures.items() if any(column is kept for kept in columns)}
     drawn = _over(columns, shown), table(columns)
@@ -96,7 +96,7 @@ def board_page(told: Board, look: Look) -> Page:
 def _files(written: Sequence[Path]) -> str:
     if len(written) == 1:
         return str(written[0])
-    return f"{written[0].parent}: {plural(len(written), 'file')}, one per run"
+    return f"{written[0].parent}: {plural(len(written), 'file')}, one per system"
 
 
 # ---- the table
@@ -183,10 +183,10 @@ def _against(told: Board, look: Look) -> RenderableType:
     places = {name: place for place, name in enumerate(SHOWN)}
     listed = sorted((one for one in told.agreements if one.runs), key=lambda one: places.get(one.measure, len(places)))
     if not listed:
-        why = "no measure in common" if told.agreements else "no run in common"
+        why = "no measure in common" if told.agreements else "no system in common"
         return section(title, indented(Prose(why, "quiet")))
     if max(one.runs for one in listed) < 2:
-        why = "at least 2 runs in common are needed; found 1"
+        why = "at least 2 systems in common are needed; found 1"
         return section(title, indented(Prose(why, "quiet")))
     same = all(one.measure == one.other for one in listed)
     pairs = [one.measure if same else f"{one.measure} by {flat(one.other)}" for one in listed]
@@ -196,14 +196,14 @@ def _against(told: Board, look: Look) -> RenderableType:
     if len(pairs) > MOST_PAIRS:
         lines.append(Text(f"and {len(pairs) - MOST_PAIRS} more, with --json", style="quiet"))
     if any(one.tau is None for one in listed):
-        lines.append(Prose("- undefined: all runs are tied in one of the leaderboards", "quiet"))
+        lines.append(Prose("- undefined: all systems are tied in one of the leaderboards", "quiet"))
     topics = {one.topics for one in listed if one.topics is not None}
     shared = f" and {_range(topics, 'topic')} in common" if topics else " in common, each on its own topics"
-    counted = _range({one.runs for one in listed}, "run")
+    counted = _range({one.runs for one in listed}, "system")
     return section(title, *map(indented, lines), note=f"{counted}{shared}")
 
 
 def _range(counts: Collection[int], noun: str) -> str:
-    """Return ``2 to 3 runs``, or ``3 runs`` if all counts are equal."""
+    """Return ``2 to 3 topics``, or ``3 topics`` if all counts are equal."""
     least, most = min(counts), max(counts)
     return plural(most, noun) if least == most else f"{least} to {plural(most, noun)}"
