@@ -38,8 +38,8 @@ EXPECTED: Final = "expected {record, unit, task, label, annotator}, as written b
 class LabelDraw(Struct, frozen=True):
     """How the records of a labelled sample were drawn: ``n`` of ``of`` records, with a seed.
 
-    ``worst`` draws the records on which judges disagree; it is not valid for a mean or an interval. ``by`` is the field
-    used for stratification, if any.
+    If ``mode`` is ``worst``, the records are those on which judges disagree most, and the labels are not used for means
+    or intervals. ``by`` is the field used for stratification, if any.
     """
 
     mode: DrawMode
@@ -56,7 +56,7 @@ class LabelDraw(Struct, frozen=True):
 class LabelRow(Struct, frozen=True):
     """One person's label of one unit for one task.
 
-    ``label`` None means that the annotator could not tell. ``hash`` is ``text_hash`` of the unit's text as shown to the
+    If ``label`` is None, the annotator could not tell. ``hash`` is ``text_hash`` of the unit's text as shown to the
     annotator, empty if unknown. ``text`` is the unit itself if a judge wrote it (claims, nuggets). ``rubric`` is a hash
     of the scale's text. ``seconds`` is the time taken for the label. ``response`` is ``text_hash`` of the labelled
     response, empty for any response.

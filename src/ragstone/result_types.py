@@ -75,7 +75,7 @@ class UnitDict(TypedDict):
 
 
 class RepeatsDict(TypedDict):
-    """The values of a score that was asked several times.
+    """The values of a score that was computed several times (``--repeat``).
 
     ``spread``: sample standard deviation of the values. ``units``: units with a label every time. ``flips``: units
     whose label changed. ``unmatched``: units that were missing or unjudged at least once.
@@ -136,8 +136,8 @@ class ReadingDict(TypedDict):
 class CallDict(TypedDict):
     """One call.
 
-    ``key``: the call's key in the store. ``metrics``: the metrics that use the reply. ``maker``: the prompt, or the
-    model's version. ``finish``: how the reply ended, such as ``stop`` or ``length``.
+    ``key``: the call's key in the store. ``metrics``: the metrics that use the reply. ``maker``: id of the prompt or
+    of the local model. ``finish``: how the reply ended, such as ``stop`` or ``length``.
     """
 
     key: str
@@ -187,7 +187,7 @@ class ContextDict(TypedDict):
 
 
 class MethodsDict(TypedDict):
-    """The ordinary (``plain``) and the nugget score of relevance or groundedness; their ``difference`` is in points."""
+    """``plain`` and ``nuggetized`` score of relevance or groundedness, with their ``difference`` in points."""
 
     plain: float | None
     nuggetized: float | None
@@ -246,7 +246,7 @@ class ResultDict(InputDict):
 
 
 class UnitsDict(TypedDict):
-    """Number of units that need a verdict (``asked``), and of those without one (``unjudged``)."""
+    """Number of units that need a verdict (``asked``), and number without one (``unjudged``)."""
 
     asked: int
     unjudged: int
@@ -341,7 +341,7 @@ class MetricAgreementDict(TypedDict):
 class AgreementDict(TypedDict):
     """Agreement saved by ``agree --attach``: the source of the labels, the annotators, and each metric's agreement.
 
-    ``labelled_by`` is ``people`` (also if absent), ``run NAME`` for another judge's verdicts, or both. ``results``,
+    ``labelled_by`` is ``people`` (the default), ``run NAME`` for another judge's verdicts, or both. ``results``,
     only in a folder's summary.json, is the hash of the results file that the agreement was computed from.
     """
 
@@ -363,9 +363,10 @@ class CauseDict(TypedDict):
 
 
 class QuotesDict(TypedDict):
-    """Quotes by judges: their number (``named``), found in a passage ``verbatim`` or nearly (``near``), or ``absent``.
+    """Counts of the quotes in judges' replies.
 
-    ``verified``: the share of quotes that were found; None if there are none.
+    ``named``: all. ``verbatim``: word for word in a passage. ``near``: almost word for word. ``absent``: in no passage.
+    ``verified``: share of quotes found in a passage; None if there are no quotes.
     """
 
     named: int
@@ -376,7 +377,7 @@ class QuotesDict(TypedDict):
 
 
 class MemberDict(TypedDict):
-    """Number of units that a member of a panel was asked about, and of those that it left unjudged."""
+    """Number of units sent to a panel member (``asked``), and number that it left ``unjudged``."""
 
     asked: int
     unjudged: int
@@ -386,12 +387,12 @@ class SummaryDict(TypedDict):
     """summary.json; for a killed run, only what can be computed from its stored scores.
 
     ``run``: the run's number in the store. ``status``: done, stopped (by an error) or interrupted. ``set_aside``:
-    number of unreadable records. ``cost``: cost of all calls that the results use, also if paid for by earlier runs; a
-    call shared by several metrics counts for the first. ``bill``: the calls of this run. ``missing``: scores without a
-    full value, by reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did not run, with the
-    reason. ``taken_over``: number of results copied from an earlier run. ``estimate``: the estimated range of each
-    figure, the ``error``, and whether the bill was in the range (``held``). ``stopped``: the error that ended the run.
-    ``seconds``: duration.
+    number of unreadable records. ``cost``: cost of all calls that the results use, even if paid for by earlier runs; a
+    call shared by several metrics is counted under the first. ``bill``: the calls of this run. ``missing``: scores
+    without a full value, by reason. ``panel``: the members of panels, by judge. ``left_out``: metrics that did not run,
+    with the reason. ``taken_over``: number of results copied from an earlier run. ``estimate``: the estimated range of
+    each figure, the ``error``, and whether the bill was in the range (``held``). ``stopped``: the error that ended the
+    run. ``seconds``: duration.
     """
 
     run: int
@@ -429,7 +430,7 @@ class JudgesDict(TypedDict):
 
 
 class LimitsDict(TypedDict):
-    """The most that a run may spend: dollars, calls and tokens; None for no limit."""
+    """Limits of a run: dollars, calls and tokens; None for no limit."""
 
     cost: float | None
     calls: int | None
@@ -441,8 +442,7 @@ class EngineDict(TypedDict):
 
     ``tries``: maximum tries per call. ``deadline``: maximum seconds for all tries. ``dead_after``: failed calls in a
     row after which an endpoint counts as dead. ``ahead``: finished records that may wait for an earlier one.
-    ``repeat``: how many times each question is asked. ``since``: when a refresh of the cache started, in seconds since
-    1970.
+    ``repeat``: how many times each judge call is made. ``since``: start of a cache refresh, in seconds since 1970.
     """
 
     tries: int
@@ -460,10 +460,10 @@ class RunDict(TypedDict):
 
     ``run``: the run's number in the store. ``metrics``: as requested. ``chosen``: metrics that ran. ``left_out``:
     metrics that did not run, with the reason. ``parameters``: changed parameters of each metric. ``judges``: settings
-    of each judge (never a key). ``default``: judges of the steps that ``steps`` lacks. ``fields``: the field mapping.
-    ``layout``: ``--from`` and ``--records``, if set. ``store``: path of the store. ``nuggets``, ``topics``, ``qrels``:
-    files given with the input. ``bank``: name and hash of the nugget bank. ``extent``: the part of the input that was
-    read. ``signatures``: signature of each score. ``libraries``: versions of the libraries that affect scores.
+    of each judge (never a key). ``default``: judges of the steps not listed in ``steps``. ``fields``: the field
+    mapping. ``layout``: ``--from`` and ``--records``, if set. ``store``: path of the store. ``nuggets``, ``topics``,
+    ``qrels``: files given with the input. ``bank``: name and hash of the nugget bank. ``extent``: the part of the input
+    that was read. ``signatures``: signature of each score. ``libraries``: versions of the libraries that affect scores.
     ``only_failed``: the run from which results were copied. ``repeats``: how much the repeats of each metric differ.
     ``estimate``: as in the summary. ``results``: the file with the results.
     """

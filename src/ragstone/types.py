@@ -267,7 +267,7 @@ class Score(Struct, frozen=True):
     compares the value with the metric's threshold, if it has one, and is None without a value: a failure to judge is
     not a failure of the response. ``detail`` is plain JSON that depends on the metric. The engine fills in
     ``signature``. A metric with several columns has one score for each; in all but the first, ``verdicts_in`` names the
-    score with the verdicts they share. ``repeats`` is set if everything was asked several times; everything else is
+    score with the verdicts they share. ``repeats`` is set if each call was made several times; everything else is
     then from the first time.
     """
 

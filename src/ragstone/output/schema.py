@@ -7,6 +7,7 @@ of later versions that add keys are still valid.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -19,8 +20,8 @@ from ragstone.records.fields import ALIASES, closest
 from ragstone.result_types import ResultDict, RunDict, SummaryDict
 
 DOCUMENTS: Final[Mapping[str, str]] = {
-    "record": "input: one record",
-    "label": "input of agree, output of label: one row",
+    "record": "input record",
+    "label": "one label, written by 'ragstone label' and read by 'ragstone agree'",
     "result": "one line of results.jsonl",
     "summary": "summary.json",
     "run": "run.json",
@@ -68,7 +69,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def _field(name: str) -> dict[str, Any]:
     others = ", ".join(ALIASES[name])
-    return {**_RECORD[name], **({"description": f"Also named {others}."} if others else {})}
+    return {**_RECORD[name], **({"description": f"Aliases: {others}."} if others else {})}
 
 
 def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _object(kind: Any, defs: dict[str, Any]) -> dict[str, Any]:
         required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
     return {
         "type": "object",
-        "description": inspect.getdoc(kind),
+        "description": re.sub(r"\bNone\b", "null", inspect.getdoc(kind) or "").replace("``", "`"),
         "properties": {name: _of(hint, defs) for name, hint in hints.items()},
         "required": required,
     }
