@@ -105,7 +105,7 @@ def test_the_list_fits_the_terminal(columns: int) -> None:
         assert re.search(rf"^  {task}  ", came.out, re.MULTILINE)
     for style in PURPOSES:
         assert re.search(rf"^    {style}  ", came.out, re.MULTILINE)
-    assert ("labels (+ reasons)" in came.out.split("Columns")[0]) == (columns >= 80)
+    assert ("labels (+ reasons)" in came.out.split("Legend")[0]) == (columns >= 80)
     assert "Modified prompt" not in came.out
 
 

@@ -145,7 +145,7 @@ def test_one_long_name_of_a_judge_does_not_take_all_of_them_from_the_table() -> 
     assert re.search(r"  embedded  +done", narrow[2])
     assert re.search(r"  claims[: \w]*…\w*  +done", narrow[3])
     assert "judge" not in least[1]
-    assert "1 column hidden at this width (judge); --json shows it." in "\n".join(least)
+    assert "1 column hidden at this width (judge); use --json to see it." in "\n".join(least)
     for judges, said in (
         (["openai:gpt-4o-mini"], "gpt-4o-mini"),
         (["ollama:qwen3:8b@localhost"], "qwen3:8b"),

@@ -206,7 +206,7 @@ def test_no_store_is_made_by_looking_for_one() -> None:
     came = ragstone("cache", "info")
     assert (came.code, came.out) == (2, "")
     assert "no store at" in came.err
-    assert "\nhint: evaluate records first: ragstone run FILE" in came.err
+    assert "\nhint: evaluate records first with 'ragstone run FILE'" in came.err
     assert not Path(".ragstone").exists()
 
 

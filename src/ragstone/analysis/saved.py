@@ -175,7 +175,7 @@ def _result(line: bytes, where: str) -> dict[str, Any]:
     ):
         raise InputError(
             f"{where}: not a result of a run (id, position and scores); expected {RESULTS} as written by run -o; "
-            "evaluate records first: ragstone run FILE"
+            "evaluate records first with 'ragstone run FILE'"
         )
     return result
 

@@ -74,7 +74,8 @@ def existing_store(path: Path | str | None = None) -> Path:
     where = Path(resolve(RunOptions(store=path)).store)
     if not where.exists():
         raise ConfigError(
-            f"no store at {where}", hint="evaluate records first: ragstone run FILE; or specify a store with --store"
+            f"no store at {where}",
+            hint="evaluate records first with 'ragstone run FILE', or specify a store with --store",
         )
     return where
 
@@ -108,7 +109,7 @@ def write_config(path: Path | str = FILE, *, force: bool = False) -> Path:
     """Write a commented configuration with all defaults; raise ConfigError if the file exists, unless ``force``."""
     target = Path(path)
     if target.exists() and not force:
-        raise ConfigError(f"{target} exists; --force overwrites it")
+        raise ConfigError(f"{target} already exists", hint="use --force to overwrite it")
     from ragstone.settings import commented  # noqa: PLC0415 - pydantic is for whoever reads or writes the file
 
     try:

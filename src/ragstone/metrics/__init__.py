@@ -175,13 +175,17 @@ def elsewhere_said(metric: type[Metric]) -> str:
 
 def called_here(name: str) -> str:
     """Return a message clause that names the Ragstone metric for another tool's name; empty if there is none."""
-    written = name.strip().lower().replace("-", "_").replace(" ", "_")
+    written = _plain(name.strip())
     found = [
         f"{metric.name} ({metric.synonyms.get(written) or metric.title})"
         for metric in catalogue().values()
-        if written in metric.synonyms or written in elsewhere(metric)
+        if written in metric.synonyms or written in map(_plain, elsewhere(metric))
     ]
     return f"Ragstone's metric for this is {' or '.join(found)}" if found else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def instead_of(name: str, there: Sequence[str]) -> str:

@@ -34,12 +34,12 @@ class RubricMetric(Metric):
     asks = ("rubric",)
     suites = ("rubric",)
     source = "G-Eval, arXiv 2303.16634"
-    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("geval", "aspect_critique", "custom_criteria"), "")
+    synonyms: ClassVar[Mapping[str, str]] = dict.fromkeys(("g_eval", "aspect_critique", "custom_criteria"), "")
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "deepeval": "g_eval",
+        "deepeval": "GEval",
         "ragas": "aspect_critic, simple_criteria_score, rubrics_score, instance_rubrics",
-        "promptfoo": "llm_rubric",
-        "MLflow": "guidelines",
+        "promptfoo": "llm-rubric",
+        "MLflow": "Guidelines",
     }
     group = OWN_CRITERIA
     unit = "judgement"

@@ -17,7 +17,7 @@ from ragstone.prompts.templates import parse_shape
 from ragstone.questions import FORM_OF, TASKS, Rate
 
 PURPOSES: Final = {
-    "default": "the default: label, reason and evidence in one object",
+    "default": "label, reason and evidence in one object",
     "no_reasoning": "labels only; for strong models and many units per call",
     "short_cot": "a snippet, a rationale and a decision for each unit, then the labels; for instruct models",
     "long_cot": "free reasoning, then the same as short_cot; for reasoning models",

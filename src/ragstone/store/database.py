@@ -401,7 +401,9 @@ class Store:
     def _open(self) -> sqlite3.Connection:
         found = file.identity(self.path)
         if file.is_foreign(self.path):
-            raise ConfigError(f"{self.path}: not a Ragstone store; left unchanged; use another file with --store")
+            raise ConfigError(
+                f"{self.path}: not a Ragstone store; left unchanged", hint="use another file with --store"
+            )
         try:
             return file.connect_current(self.path)
         except sqlite3.Error as error:

@@ -175,4 +175,4 @@ def _denying() -> dict[str, set[str]]:
 def shortened(text: str) -> str:
     """Return a text on one line, shortened to ``SHOWN`` characters."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rstrip() + "\u2026"
+    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rsplit(" ", 1)[0] + "\u2026"

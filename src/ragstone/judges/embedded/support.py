@@ -114,7 +114,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
     chance = mean if least >= yes else min(mean, yes - 0.01)  # a response is supported only if every sentence is
     count = f"{len(rated)} sentence{'s' if len(rated) > 1 else ''}"
     flat = " ".join(text[at.start : at.end].split())
-    short = flat if len(flat) <= 80 else flat[:79].rstrip() + "\u2026"
+    short = flat if len(flat) <= 80 else flat[:79].rsplit(" ", 1)[0] + "\u2026"
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
     windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in (found.quotes or found.windows)[:1])
     return SupportOutcome(

@@ -182,7 +182,7 @@ class _Drawing:
                 yield marked([(self._mark(kind), Group(Text(self.grounds.shown(claim)), *below))], margin=1)
                 continue
             which = "the claim" if same else f"the claim \u201c{self.grounds.shown(claim, 1)}\u201d"
-            yield self.grounds.aside(f"{self.names['claims']}: {which} is {word(self.names['claims'], verdict)}")
+            yield self.grounds.aside(f"{self.names['claims']}: {which} counts as {word(self.names['claims'], verdict)}")
             yield from below
 
     def _traced(self, part: Marked) -> Iterable[RenderableType]:

@@ -69,7 +69,7 @@ def batch_table(batches: Sequence[Mapping[str, Any]]) -> Page:
         Column("judge", [flat(one["judge"]).partition("@")[0] for one in batches], drop=2, style="quiet"),
         Column("calls", [number(one["calls"]) for one in batches], right=True),
         Column("status", [one["status"] for one in batches]),
-        Column("made", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
+        Column("created", [moment(one["made"]) for one in batches], drop=1, style="quiet"),
     ]
     return page(Fitted(columns))
 
@@ -84,7 +84,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         middle(flat(run.name), 20, look.ellipsis),
         moment(run.started),
         number(summary["records"]),
-        middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis),
+        middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis) or "none",
         run.status,
         mean or NOTHING_SCORED,
         _kappa(run, name),
@@ -389,7 +389,7 @@ def cache_page(told: Mapping[str, Any]) -> Page:
     """Return the whole screen of ``cache info``."""
     if not told["calls"]:
         return page(Text(f"{flat(told['store'])}: no calls are stored; {plural(told['runs'], 'run')}"))
-    unused = f"{plural(told['unused'], 'call')} ({size(told['unused_bytes'])})" if told["unused"] else "none"
+    unused = f"{number(told['unused'])} ({size(told['unused_bytes'])})" if told["unused"] else "none"
     rows: list[tuple[str, RenderableType]] = [
         ("Store", f"{told['store']}, {size(told['bytes'])}"),
         ("Runs", number(told["runs"])),

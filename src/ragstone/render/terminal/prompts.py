@@ -18,7 +18,7 @@ from ragstone.render.text import NBSP, clean, flat
 
 
 def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str]) -> Page:
-    """Return a row per step and style, the meaning of the columns, and the purpose of each style."""
+    """Return a row per step and style, a legend, and the purpose of each style."""
     before = ["", *(kind.step for kind in kinds)]
     columns = [
         Column("step", ["" if kind.step == above else kind.step for kind, above in zip(kinds, before, strict=False)],
@@ -33,7 +33,7 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str]) -> Pag
     purposes = {kind.style: kind.purpose for kind in kinds}
     return page(
         Fitted(columns),
-        section("Columns", indented(_explained(_legend(kinds)))),
+        section("Legend", indented(_explained(_legend(kinds)))),
         section("Styles", indented(_explained(purposes))),
         _state(changed),
         facts([("Next", Command("ragstone prompts render assign short_cot"))]),
@@ -64,11 +64,11 @@ def _legend(kinds: Sequence[PromptStyle]) -> dict[str, str]:
         str(len(most)): ", ".join(most),
         "(+ reasons)": "reasons and evidence, if the metric asks for them",
     }
-    for language in sorted(set.intersection(*(set(kind.languages) for kind in kinds)) - {"en"}):
-        said[language] = f"to use this language for all records, add it to the style: short_cot.{language}"
+    languages = sorted(set.intersection(*(set(kind.languages) for kind in kinds)) - {"en"})
+    said["languages"] = f"to use one for all records, add it to the style, e.g. short_cot.{languages[0]}"
     for kind in kinds:
         if len(kind.names) > 1:
-            before = f"{said[kind.step]}; " if kind.step in said else "several prompts: "
+            before = f"{said[kind.step]}; " if kind.step in said else "several prompts; the metric chooses one: "
             said[kind.step] = before + " and ".join(kind.names)
     return said
 

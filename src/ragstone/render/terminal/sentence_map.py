@@ -125,11 +125,12 @@ class SentenceMap:
         """Show the evidence for a response sentence, and why it is not supported.
 
         ``shown`` are quotes and ``told`` is a reason already shown above, which are not repeated. ``named`` is a prefix
-        that distinguishes it from other verdicts; it includes the label if the sign ``beside`` it is of another kind.
+        that distinguishes it from other verdicts; the label is added if the sign ``beside`` it is of another kind.
         """
         verdict, grounds = resting.verdict, self.grounds
-        apart = f" ({word(self.metric, verdict)})" if beside not in ("", resting.kind) and not resting.special else ""
-        first = f"{named}{apart}: " if named else ""
+        label = word(self.metric, verdict)
+        apart = beside not in ("", resting.kind) and not resting.special
+        first = f"{named} ({label}): " if named and apart else f"{named}: " if named else ""
         most = len(resting.support) if grounds.full else SUPPORTS_BESIDE if named else SUPPORTS
         blocks = list(self._rests_on(resting, first, shown, most))
         failure = flat(verdict.get("failure") or "")
@@ -137,13 +138,13 @@ class SentenceMap:
             self._failures.add(failure)
             blocks.append(grounds.aside(f"{f'{named}: ' if named else ''}unjudged: {grounds.shown(failure)}"))
         reason = in_words(self.result, verdict["reason"]) if grounds.full or resting.kind != "yes" else ""
-        lead = "" if blocks else first
         if reason and not (apart or grounds.full) and _SENTENCE.sub("", reason) == in_words(self.result, told):
             return blocks
         if reason:
-            blocks.append(grounds.aside(f"{lead}{grounds.shown(reason)}"))
-        elif lead:
-            blocks.append(grounds.aside(f"{named}: {word(self.metric, verdict)}"))
+            counted = f"; counts as {label}" if apart and not blocks and not reason.startswith(label) else ""
+            blocks.append(grounds.aside(f"{f'{named}: ' if named else ''}{grounds.shown(reason)}{counted}"))
+        elif named and not blocks:
+            blocks.append(grounds.aside(f"{named}: {label}"))
         return list(blocks)
 
     def _rests_on(

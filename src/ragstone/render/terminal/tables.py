@@ -97,7 +97,9 @@ class Fitted(Struct, frozen=True):
         yield table(kept, self.styles)
         if hidden:
             them = "them" if len(hidden) > 1 else "it"
-            said = f"{plural(len(hidden), 'column')} hidden at this width ({', '.join(hidden)}); --json shows {them}."
+            said = (
+                f"{plural(len(hidden), 'column')} hidden at this width ({', '.join(hidden)}); use --json to see {them}."
+            )
             yield Prose(said, "quiet")
 
 
