@@ -66,7 +66,7 @@ def holders_of(value: Any) -> list[Any]:
         ("phoenix-api.json", SPANS, TEAS, SCORES, MODEL),
         ("phoenix-spans.parquet", SPANS, TEAS, SCORES, MODEL),
         ("genai-otlp.jsonl", "OpenTelemetry spans: 1 trace, 1 record", (GREEN,), (0.91,), MODEL),
-        ("langchain-dump.jsonl", "LangChain results: 1 record", TEAS, (), None),
+        ("langchain-model-dump.jsonl", "LangChain results: 1 record", TEAS, (), None),
         ("langchain-dumpd.jsonl", "LangChain results: 1 record", TEAS, (), None),
         ("langchain-retrievalqa.jsonl", "LangChain results: 1 record", TEAS, (), None),
         ("llamaindex.jsonl", "LlamaIndex responses: 2 records", TEAS, SCORES, None),

@@ -38,7 +38,9 @@ def langchain() -> None:
     result = chain.invoke({"input": QUESTION, "chat_history": [HumanMessage("Hello"), AIMessage("Hello, what is it?")]})
     write("langchain-dumpd.jsonl", dumpd(result))
     plain = {**result, "context": [document.model_dump() for document in documents]}
-    write("langchain-dump.jsonl", {**plain, "chat_history": [turn.model_dump() for turn in result["chat_history"]]})
+    write(
+        "langchain-model-dump.jsonl", {**plain, "chat_history": [turn.model_dump() for turn in result["chat_history"]]}
+    )
     pages = [document.model_dump() for document in documents]
     write("langchain-retrievalqa.jsonl", {"query": QUESTION, "result": ANSWER, "source_documents": pages})
 
