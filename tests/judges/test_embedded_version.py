@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-27", "aef5057c1d0d")
+RULES = ("embedded-27", "066914815535")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -53,7 +53,8 @@ def prediction_powered(
         power: the weight of the judge's values, 0 to 1; tuned for the narrowest interval if None.
         clusters: what each labelled and each unlabelled item belongs to (its record); items of one cluster are not
             independent. The interval is then Student's t by the number of labelled clusters, corrected for skewness
-            (``score_interval``) and for errors that the sample does not show (``UNSEEN``); it is the paper's normal one, of independent items, if None.
+            (``score_interval``) and for errors that the sample does not show (``UNSEEN``); it is the paper's normal
+            one, of independent items, if None.
 
     Raises:
         ValueError: no labelled or no unlabelled items, or lists of different lengths.

@@ -172,7 +172,10 @@ def _denying() -> dict[str, set[str]]:
     return found
 
 
-def shortened(text: str) -> str:
-    """Return a text on one line, shortened to ``SHOWN`` characters."""
+def shortened(text: str, most: int = SHOWN) -> str:
+    """Return a text on one line with at most so many characters, cut at a space if there is one near the end."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= SHOWN else flat[: SHOWN - 1].rsplit(" ", 1)[0] + "\u2026"
+    if len(flat) <= most:
+        return flat
+    space = flat.rfind(" ", most // 2, most)
+    return flat[: space if space >= 0 else most - 1].rstrip() + "\u2026"

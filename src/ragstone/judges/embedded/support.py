@@ -21,6 +21,7 @@ from ragstone.judges.embedded.claims import in_full
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.model import CONTENT, assignment_cuts, model, probability
+from ragstone.judges.embedded.parsed_statement import shortened
 from ragstone.judges.embedded.stated import NO_ANSWER, restated, stated, triviality, unmarked
 from ragstone.judges.embedded.statement import Statement, masks_of
 from ragstone.judges.embedded.thesaurus import likes
@@ -113,8 +114,7 @@ def response(text: str, language: str, read: Callable[[str], SupportOutcome], ye
     least, worst, at = min(rated, key=lambda one: one[0])
     chance = mean if least >= yes else min(mean, yes - 0.01)  # a response is supported only if every sentence is
     count = f"{len(rated)} sentence{'s' if len(rated) > 1 else ''}"
-    flat = " ".join(text[at.start : at.end].split())
-    short = flat if len(flat) <= 80 else flat[:79].rsplit(" ", 1)[0] + "\u2026"
+    short = shortened(text[at.start : at.end], 80)
     best = sorted((one for one in rated if one[0] > 0), key=lambda one: -one[0])
     windows = dict.fromkeys(tuple(window) for _, found, _ in best for window in (found.quotes or found.windows)[:1])
     return SupportOutcome(
