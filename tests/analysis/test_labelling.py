@@ -80,9 +80,9 @@ def test_groups_get_their_shares(tmp_path: Path) -> None:
         drawn = sample(run, "groundedness", n=n, by="meta.kind")
         assert Counter(kinds[record.id] for record in drawn.records) == shares
         assert drawn.draw.by == "meta.kind"
-    with pytest.raises(InputError, match=r"--by meta\.colour: no record in the run has it"):
+    with pytest.raises(InputError, match=r"--by meta\.colour: no record in the run has this field"):
         sample(run, "groundedness", by="meta.colour")
-    with pytest.raises(InputError, match="no record in the run has it"):
+    with pytest.raises(InputError, match="no record in the run has this field"):
         sample(run, "groundedness", by="colour")
 
 

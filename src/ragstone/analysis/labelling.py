@@ -134,7 +134,7 @@ def sample(
     if worst:
         drawn = _least_certain(lots, n, against)
     elif by and all(lot.group is None for lot in lots):
-        raise InputError(f"--by {by}: no record in the run has it")
+        raise InputError(f"--by {by}: no record in the run has this field")
     else:
         drawn = _proportional(lots, n)
     results = [found for lot in sorted(drawn) if (found := run.find(lot.record)) is not None]

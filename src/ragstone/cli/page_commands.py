@@ -91,8 +91,8 @@ def view(
 ) -> None:
     """Browse runs in a web browser.
 
-    There is a list of runs with trends, a page for each run, and a page that compares two runs. Pages are served on
-    this machine only, until you press Ctrl-C. Labels are saved in files next to the store.
+    The pages are a list of runs with trends, a page for each run, and a comparison of two runs. You can also label
+    records; labels are saved in files next to the store. Pages are served on this machine only, until you press Ctrl-C.
     """
     from ragstone.render.terminal.lists import serving
 

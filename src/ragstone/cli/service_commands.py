@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, opt
+from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, names, opt
 from ragstone.cli.output import lines, show_json
 from ragstone.cli.run_commands import app
 
@@ -83,7 +83,13 @@ def push(
             typer.echo(flat(told + (f" | {score.explanation}" if score.explanation else "")))
 
     found = api.push(
-        which, service, metrics=metrics, url=url, dry_run=dry_run, show=show if dry_run else None, store=store
+        which,
+        service,
+        metrics=names(metrics) or None,
+        url=url,
+        dry_run=dry_run,
+        show=show if dry_run else None,
+        store=store,
     )
     if as_json:
         show_json({**asdict(found), **({"would_send": shown} if dry_run else {})})

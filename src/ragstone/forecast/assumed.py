@@ -113,7 +113,7 @@ class Assumptions:
             self._written[at] = rate, length
             text = "passage" if kind == "bank" else "response"
             said = f"{rate.expected:.2g} ({rate.low:.2g} to {rate.high:.2g})"
-            units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets of a bank"}[kind]
+            units = {"claim": "claims", "nugget": "nuggets", "bank": "nuggets"}[kind]
             what = f"{units} per 100 characters of {text} by {judge.id.partition('@')[0]}"
             self.told[what] = f"{said}, {source(rate.samples, 'result')}"
         return self._written[at]

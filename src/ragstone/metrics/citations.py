@@ -71,7 +71,9 @@ class Citations(Metric):
                 "citation",
             ),
             "citation_recall": Sentence(
-                "of a response's sentences were found in what they cite", "{have} a sentence that was not", "sentence"
+                "of a response's sentences were found in what they cite",
+                "{have} a sentence that was not found there",
+                "sentence",
             ),
         },
     )

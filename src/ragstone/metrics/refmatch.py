@@ -46,12 +46,12 @@ class RefMatch(Metric):
     words = MetricWords(
         SUPPORTED,
         {
-            "chrf": "chrF: runs of characters shared with the reference",
-            "bleu": "BLEU: runs of words shared with the reference",
+            "chrf": "chrF: sequences of characters shared with the reference",
+            "bleu": "BLEU: sequences of words shared with the reference",
             "rouge1": "ROUGE-1: words shared with the reference",
             "rouge2": "ROUGE-2: pairs of words shared with the reference",
             "rougeL": "ROUGE-L: shared words in the order of the reference",
-            "meteor": "METEOR without synonyms: words and stems shared with the reference, in runs",
+            "meteor": "METEOR without synonyms: words and stems shared with the reference, in sequences",
         },
     )
 

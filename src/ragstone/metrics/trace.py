@@ -34,12 +34,12 @@ JUDGED: Final = ("adherence", "adherence_share", "average")
 COUNTS: Final = ("relevance", "relevance_share", "utilization", "utilization_share", "completeness")
 """Columns that count context sentences."""
 TITLES: Final[Mapping[str, str]] = {
-    "relevance": "number of relevant context sentences, relative to a fixed number",
+    "relevance": "relevant context sentences / 20 (or `normaliser`), at most 100%",
     "relevance_share": "share of context sentences that are relevant",
-    "utilization": "number of used context sentences, relative to the relevant ones",
+    "utilization": "used context sentences / relevant ones, at most 100%",
     "utilization_share": "share of context sentences that are used",
     "completeness": "share of relevant sentences that are used",
-    "average": "mean of the four measures",
+    "average": "mean of relevance, utilization, completeness and adherence",
 }
 LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
     "sentences": lambda _text: 1,

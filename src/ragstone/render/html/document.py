@@ -35,7 +35,7 @@ OWN_STYLE: Final = ("compare", "label")
 """The kinds of pages with styles of their own, which take precedence."""
 
 ELSEWHERE: Final[Mapping[str, str]] = {
-    "run": "the same figures are in summary.json next to it, and in the terminal with: ragstone show",
+    "run": "the same figures are in the terminal, with: ragstone show",
     "compare": "the same figures are in the terminal, with: ragstone compare",
     "agree": "the same figures are in the terminal, with: ragstone agree",
     "runs": "the same list is in the terminal, with: ragstone runs",

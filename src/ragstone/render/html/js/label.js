@@ -107,8 +107,12 @@ function showStart() {
   const value = labels.annotator || labels.last() || first.annotator;
   const name = el('input', { id: 'name', autocomplete: 'name', maxlength: 80, value });
   const { draw } = first;
-  const sampled = draw.mode === 'worst' ? 'on which judges disagree most or are least certain' : 'drawn at random';
-  const records = `${count(draw.n)} of ${plural(draw.of, 'record')}, ${sampled}.`;
+  const worst = draw.mode === 'worst';
+  const sampled = worst ? ': those on which judges disagree most or are least certain' : ', drawn at random';
+  const records =
+    draw.n < draw.of
+      ? `${count(draw.n)} of ${plural(draw.of, 'record')}${sampled}.`
+      : `All ${plural(draw.of, 'record')}, ${worst ? 'the least certain first' : 'in random order'}.`;
   const begin = (event) => {
     event.preventDefault();
     start(name.value.trim());
