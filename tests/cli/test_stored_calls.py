@@ -387,7 +387,7 @@ def test_a_wrong_key_on_the_way_leaves_a_bill() -> None:
     with FakeServer(answer=answer) as refusing:
         came = ragstone("run", "a.jsonl", *WHOLE, "-j", f"vllm:m@{refusing.url}", "--concurrency", "1", "-q")
     assert came.code == 3
-    assert re.search(r"Calls +7 sent\n +Cost +.* tokens in", came.out)
+    assert re.search(r"Calls +7 sent, 1 failed\n +Cost +.* tokens in", came.out)
     assert "HTTP 401" in came.err
 
 

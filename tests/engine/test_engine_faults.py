@@ -234,6 +234,7 @@ def test_a_panel_goes_on_without_its_dead_member() -> None:
         assert detail["excluded"] == [{"judge": "bad", "cause": "bad: HTTP 401: no"}]
         assert detail["failed_members"] == {"bad": 1}
     assert outcome.tally.notes["bad is no longer used: bad: HTTP 401: no"] == 1
+    assert outcome.tally.failed == 6, "those that were not sent, too"
 
 
 def test_a_dead_member_takes_nothing_of_the_limits_of_another() -> None:

@@ -112,7 +112,7 @@ class Calls:
         self._flying: dict[bytes, Flight] = {}
         self._leading: dict[int, Flight] = {}
         self._opening: dict[int, asyncio.Future[None]] = {}
-        self._closing = False
+        self._closing = self._halted = False
         self._failures: dict[int, int] = {}
         self._down: dict[int, str] = {}
         self.writer = Writer(store, halt, self._flying, since=self._since)
@@ -186,7 +186,11 @@ class Calls:
                 if self._settings.cache != "off":
                     self.writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
                     return
+            else:
+                self._tally.failed += not self._halted  # then, it was only called off
         except RagstoneError as error:
+            self._tally.failed += isinstance(error, BackendError) and not self._halted
+            self._halted = True
             self._halt(error)
             outcome = error
         except asyncio.CancelledError as error:
@@ -292,7 +296,6 @@ class Calls:
                 await asyncio.sleep(pause)
                 end = (end or 0.0) + queue.was_quiet(now)  # nor does a pause of the endpoint
             except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
-                self._tally.failed += 1
                 return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
                 taken, turn = turn, None  # released in _answered
@@ -340,7 +343,6 @@ class Calls:
         return None
 
     def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
-        self._tally.failed += 1
         if error.retryable and not error.busy:  # a 429 says nothing about the endpoint's health
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
             if failures >= self._settings.dead_after:
