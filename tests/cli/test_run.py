@@ -282,10 +282,24 @@ def test_when_nothing_could_be_scored_the_code_is_3() -> None:
 
 
 def test_records_that_are_in_no_mean_are_said_beside_it() -> None:
-    """By the field that they lack."""
+    """By the field that they lack, or that the judge failed."""
     rows = [row(1), row(2), row(3) | {"contexts": []}]
     came = ragstone("run", write("a.jsonl", *rows), "-m", "grounding,answer_relevance")
     assert "No score for 1 of 3 records: no contexts." in came.flat
+    write("people.jsonl", {"record": "r1", "unit": "r1/claim/1", "task": "support", "label": "yes"})
+    came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", "support=human:people.jsonl")
+    assert "No score for 2 of 3 records: no contexts (1), the judge failed (1)." in came.flat
+
+
+def test_the_calls_of_a_member_that_is_lost_have_failed() -> None:
+    """Though the other member answered all, or had its replies in the store."""
+    write("a.jsonl", row(1), row(2))
+    with FakeServer(api_key="sk-right") as server:
+        panel = ("-j", f"support=[embedded,vllm:m@{server.url}]", "-m", "grounding", "-q")
+        for cost in ("Cost free", "Cost free (no call was answered)"):
+            came = ragstone("run", "a.jsonl", *panel)
+            assert (came.code, "no API calls" in came.out, "2 failed" in came.flat) == (0, False, True)
+            assert f"{cost} Time" in came.flat
 
 
 def test_a_judge_that_answers_nothing_is_code_3_though_a_shortcut_scored() -> None:

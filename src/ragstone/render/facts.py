@@ -313,7 +313,7 @@ def calls_said(bill: Mapping[str, Any]) -> str:
         who: "the embedded judge" if who == "embedded" else flat(who) for who in bill["here"]
     }  # its id is unclear
     here = [f"{number(bill['here'][who])} answered by {name}" for who, name in judges.items()]
-    alone = here and not bill["sent"]
+    alone = here and not any(bill[what] for what in ("sent", "retried", "failed"))
     parts = here if alone else [f"{number(bill['sent'])} sent{' to an API' if here else ''}", *here]
     unusable = bill["unusable"]
     if count := unusable["calls"]:
@@ -419,12 +419,18 @@ def doubts(told: Mapping[str, Mapping[str, Any]], metric: Mapping[str, Any]) -> 
 
 
 def _uncounted(score: str, summary: Mapping[str, Any]) -> list[str]:
-    """Describe the records without a score because they lack a field that the metric needs."""
-    causes = [one for one in summary.get("missing", ()) if (one["metric"], one["status"]) == (score, "missing_field")]
+    """Describe the records without a score because they lack a field that the metric needs, or the judge failed."""
+    causes = {
+        one["reason"]: one["count"]
+        for one in summary.get("missing", ())
+        if (one["metric"], one["status"]) == (score, "missing_field")
+    }
+    if failed := summary["metrics"][score]["statuses"].get("judge_failed", 0):
+        causes["the judge failed"] = failed
     if not causes:
         return []
-    reasons = [one["reason"] if len(causes) == 1 else f"{number(one['count'])} with {one['reason']}" for one in causes]
-    count = number(sum(one["count"] for one in causes))
+    reasons = [why if len(causes) == 1 else f"{why} ({number(count)})" for why, count in causes.items()]
+    count = number(sum(causes.values()))
     return [f"No score for {count} of {plural(summary['records'], 'record')}: {', '.join(reasons)}."]
 
 
