@@ -319,7 +319,7 @@ def test_a_panel_names_who_said_what_and_prints_its_own_verdicts(opened: Opened)
     page = opened([record(1), record(2)], "grounding", ["embedded", panel, *others])
     assert "at least one claim that is not fully supported" in page.text(".sentence")
     assert page.all(".paper .sign") == ["~", "~"]
-    assert page.all(".paper .note")[0].startswith("embedded: found in passage 1")
+    assert page.all(".paper .note")[0].startswith("embedded yes: found in passage 1")
     page.click(".lines tbody tr")
     page.until("document.querySelector('.because')")
     assert page.text(".because").startswith("embedded: found in passage 1")

@@ -21,7 +21,7 @@ from ragstone.render.terminal.case import case
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.outcome import outcome
 from ragstone.render.terminal.screen import Look
-from ragstone.render.wording import by_embedded, in_words, labels_of, word
+from ragstone.render.wording import by_embedded, in_words, labels_of, why, word
 from ragstone.testing import ScriptedJudge
 
 METRICS = ("grounding", "groundedness", "response_groundedness")
@@ -127,3 +127,14 @@ def test_sentences_of_one_passage_are_named_together(tmp_path: Path) -> None:
     assert in_words(result, "found in doc_0_s0 and doc_0_s1") == "found in passage 1, sentences 1 and 2"
     found = in_words(result, "doc_0_s0, doc_0_s1 says two; nearest: doc_1_s0")
     assert found == "passage 1, sentences 1 and 2 say two; nearest: passage 2, sentence 1"
+
+
+def test_the_reason_of_a_panel_begins_with_the_members_it_agrees_with() -> None:
+    """A member who disagrees is named with its label, so that its reason does not pass for that of the verdict."""
+    yes = {"judge": "embedded", "label": "yes", "reason": "found in passage 1"}
+    no = {"judge": "a/m@http://h:1", "label": "no", "reason": ""}
+    lost = {"judge": "b/m@http://h:2", "label": None, "reason": "", "failure": "no reply"}
+    panel = {"judge": "p", "label": "no", "reason": "", "members": [yes, no, lost]}
+    assert why(panel) == "a/m no; embedded yes: found in passage 1; b/m: no reply"
+    assert why({**panel, "members": [no, {**no, "judge": "a/m@http://h:2"}]}) == "a/m@http://h:1 no; a/m@http://h:2 no"
+    assert why({**lost, "members": []}) == "no reply"

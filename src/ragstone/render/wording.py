@@ -215,9 +215,14 @@ def measures(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def why(verdict: Mapping[str, Any]) -> str:
-    """Return the reason or the failure; for a panel, those of its members."""
-    members = (f"{member['judge']}: {said}" for member in verdict.get("members", ()) if (said := why(member)))
-    return "; ".join(members) or verdict.get("failure") or verdict["reason"]
+    """Return the reason or the failure; for a panel, the members with their labels, those that it agrees with first."""
+    members = sorted(verdict.get("members", ()), key=lambda member: member["label"] != verdict["label"])
+    names = [member["judge"].partition("@")[0] for member in members]  # without addresses, if that is clear
+    names = names if len({*names}) == len(names) else [member["judge"] for member in members]
+    labels = [f" {member['label']}".replace("_", " ") if member["label"] else "" for member in members]
+    given = [(name + label, why(member)) for name, label, member in zip(names, labels, members, strict=True)]
+    of_members = "; ".join(f"{who}: {said}" if said else who for who, said in given)
+    return of_members or verdict.get("failure") or verdict["reason"]
 
 
 def in_words(result: Mapping[str, Any], reason: str) -> str:
