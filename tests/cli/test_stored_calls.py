@@ -335,11 +335,12 @@ def test_an_interrupt_without_a_cache_promises_no_replies() -> None:
         return Scripted("x", delay=3.0) if "kettle 1 " in json.dumps(request) else None
 
     with FakeServer(answer=answer, latency=0.02) as server:
-        code, _, told = interrupted(server, 1, "--no-cache")
+        code, out, told = interrupted(server, 1, "--no-cache")
         assert code == 130
         kept = ragstone("runs", "--json").json[0]["records"]
         assert 10 < kept < 80
         assert f"{kept} of 80 records are saved as run 1; no reply is stored (--no-cache)" in told
+        assert "Resume add --only-failed 1 to reuse these results" in " ".join(out.split())
         assert "add --only-failed 1 to reuse these results" in told
         sent = server.count
         server.configure(answer=None, latency=0.0)
