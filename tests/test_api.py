@@ -147,6 +147,9 @@ def test_an_unknown_option_is_refused_with_all_there_are() -> None:
         TypeError, match=r"unknown option metricks; did you mean metrics=\? Options are address, aggregate, .*store"
     ):
         weigh(metricks=["x"])
+    for name, meant in (("respons", "response"), ("answer", "response"), ("context", "contexts")):
+        with pytest.raises(TypeError, match=f"unknown option {name}; did you mean {meant}=?"):
+            api.score(**{name: "It boils."})
 
 
 def test_nothing_is_made_when_nothing_can_run() -> None:
@@ -266,6 +269,8 @@ def test_a_run_says_what_it_is_and_finds_records_by_id_and_place() -> None:
     assert Path(".ragstone/ragstone.db").exists()
     assert run["r2"]["position"] == 2
     assert run["#3"]["id"] == "r3"
+    assert weigh([row(1, id=7)], judge=judge)[7]["id"] == "7"
+    assert 7 not in run
     for wrong in ("r9", "#9", "#0", "", "#", "#x", "#²", "#99999999999999999999999", "\ud800"):
         with pytest.raises(KeyError):
             run[wrong]

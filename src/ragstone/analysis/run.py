@@ -202,8 +202,9 @@ class Run:
         row = self._store.result(self.id, position=position)
         return None if row is None else self._result(row)
 
-    def find(self, record: str) -> Result | None:
+    def find(self, record: str | int) -> Result | None:
         """Return the result of a record by id or by its position in the input, e.g. ``#12``; None if not found."""
+        record = str(record)  # a number in the input is stored as text
         if not record.isprintable():  # no stored id contains a lone surrogate
             record = record.encode("utf-8", "replace").decode()
         row = self._store.result(self.id, record=record)
@@ -224,13 +225,13 @@ class Run:
         where = f"run {self.id} ({self.name})"
         raise InputError(f"{where}: no record '{record}'; {meant}; a position, '#1' to '#{len(ids)}', also works")
 
-    def __getitem__(self, record: str) -> Result:
+    def __getitem__(self, record: str | int) -> Result:
         found = self.find(record)
         if found is None:
             raise KeyError(record)
         return found
 
-    def __contains__(self, record: str) -> bool:
+    def __contains__(self, record: str | int) -> bool:
         return self.find(record) is not None
 
     def __iter__(self) -> Iterator[Result]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import tempfile
 import time
 from collections import Counter
@@ -37,7 +38,9 @@ from ragstone.judges.base import Judge
 from ragstone.options import Progress, RunOptions
 from ragstone.output.files import Folder
 from ragstone.records import Survey, has, survey
+from ragstone.records.fields import FIELD_OF
 from ragstone.records.object_stores import is_address
+from ragstone.records.paths import folded
 from ragstone.store.database import ResultRow, ScoreRow, Store
 from ragstone.types import Record
 
@@ -100,6 +103,10 @@ def score(
     given = {
         "question": question, "contexts": contexts, "response": response, "reference": reference, "history": history,
     }  # fmt: skip
+    for name in options:
+        meant = FIELD_OF.get(folded(name)) or next(iter(difflib.get_close_matches(name, given, 1)), "")
+        if meant in given and name not in RunOptions.__struct_fields__:
+            raise TypeError(f"unknown option {name}; did you mean {meant}=?")
     record = {name: value for name, value in given.items() if value is not None}
     made = RunOptions.called(**{"on_error": "skip", "metrics": metrics, "judge": judge, **options})
     return next(run([record], made).results())
