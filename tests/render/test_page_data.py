@@ -34,7 +34,7 @@ from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, PageRow, RowCounts
 from ragstone.render.wording import about_embedded
 from ragstone.stats.points import points
 from ragstone.store.database import ResultRow
-from ragstone.testing import ScriptedJudge
+from ragstone.testing import FakeServer, ScriptedJudge
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces.jsonl"
 FOLDER = Path(document.__file__).parent
@@ -76,6 +76,20 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     assert said["without"] == [""]
     entry = {"signature": "grounding|claims:m|support:embedded+embedded-3#000000|v:0.1.0"}
     assert about_embedded({"metrics": {"grounding": entry}}) == half, "the figure is of another model"
+
+
+def test_a_reply_that_a_repair_made_good_is_not_said_to_be_lost(tmp_path: Path) -> None:
+    """The count is of all replies; whether a repair call helped is told by ``ragstone formats``."""
+    with FakeServer(script=["Sorry, no."]) as server:
+        judge = f"vllm:m@{server.url}"
+        run = evaluate(TRACES, "response_groundedness", judge, limit=1, concurrency=1, store=tmp_path / "s.db")
+    counts = RowCounts()
+    assert len(list(counts.rows(run.results()))) == 1
+    assert (counts.replies, counts.unread) == (2, 1)
+    facts = overview_of(RunFacts(run), counts)["facts"]
+    (note,) = [fact["note"] for fact in facts if fact["label"] == "Unparsed"]
+    assert note == "not parsed in full; replies to repair calls are included"
+    assert run.summary()["metrics"]["response_groundedness"]["scored"] == 1
 
 
 # ---- rows and groups

@@ -123,7 +123,8 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
         facts.append(_fact("Time", told.time))
     if rows.replies:
         unread = f"{number(rows.unread)} of {plural(rows.replies, 'reply', 'replies')}"
-        facts.append(_fact("Unparsed", unread, "not parsed in full, even after a repair call" if rows.unread else ""))
+        note = "not parsed in full; replies to repair calls are included" if rows.unread else ""
+        facts.append(_fact("Unparsed", unread, note))
     if told.quotes:
         facts.append(_fact("Quotes", told.quotes))
     return facts
