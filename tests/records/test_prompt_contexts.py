@@ -1,11 +1,11 @@
-"""Contexts in a system message: plain forms are read, and what is unclear is not guessed but noted."""
+"""Contexts in a prompt: plain forms are read, and what is unclear is not guessed but noted."""
 
 from __future__ import annotations
 
 import pytest
 
 from ragstone.records import open_records
-from ragstone.records.prompt_contexts import contexts_in
+from ragstone.records.prompt_contexts import contexts_in, question_in
 from ragstone.types import Record
 
 STEEL, RED = "The kettle is steel.", "It is red."
@@ -59,8 +59,8 @@ def test_what_is_unclear_is_not_read_and_is_noted(message: str) -> None:
     )
 
 
-def of_chat(system: str) -> Record:
-    talk = [("system", system), ("user", "What is it?"), ("assistant", "Steel.")]
+def of_chat(system: str, user: str = "What is it?") -> Record:
+    talk = [("system", system), ("user", user), ("assistant", "Steel.")]
     with open_records([{"id": "a", "messages": [{"role": role, "content": text} for role, text in talk]}]) as source:
         (record,) = source
     assert isinstance(record, Record)
@@ -75,7 +75,40 @@ def test_a_chat_has_the_contexts_of_its_system_message() -> None:
     assert [one.text for one in of_chat(f"Context: <context>{RED}</context>").contexts or ()] == [RED], "tags are sure"
 
 
+@pytest.mark.parametrize(
+    ("message", "passages"),
+    [
+        (f"Context:\n{STEEL}\n\n{RED}\n\nQuestion: What is it?", [f"{STEEL}\n\n{RED}"]),
+        (f"Answer briefly.\n\n## Context:\n[1] {STEEL}\n[2] {RED}\n\n**User question:** What is it?\n\nAnswer:",
+         [STEEL, RED]),
+        (f"<context>{STEEL}</context>\nWhat is it?", [STEEL]),
+    ],
+)  # fmt: skip
+def test_a_question_is_read_without_the_contexts_of_its_message(message: str, passages: list[str]) -> None:
+    """With them, every passage would look relevant to it."""
+    record = of_chat("Use the context.", message)
+    assert (record.question, [one.text for one in record.contexts or ()]) == ("What is it?", passages)
+    assert record.notes[0] in (
+        "contexts: read from the user message, between its headings", "contexts: read from tags in the prompt",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"Context:\nQuestion: What is red?\nAnswer: It.\n\nQuestion: {RED}",
+        f"What is it?\n\nContext:\n{STEEL}\n{RED}",
+        f"Context:\n{STEEL}\n\nQuestion:",
+    ],
+)
+def test_an_unclear_user_message_is_the_question_and_is_noted(message: str) -> None:
+    record = of_chat("Be brief.", message)
+    assert (record.question, record.contexts) == (message, None)
+    assert record.notes == ("contexts: none found in the user message; put passages between <context> and </context>",)
+
+
 @pytest.mark.parametrize("unit", ["#", "- ", "[1] a\n", " \t", "---\n", "the ", "retrieved ", "*_"])
 def test_long_messages_are_read_in_bounded_time(unit: str) -> None:
     assert len(contexts_in(unit * 50_000)) == len(contexts_in("")) == 0
     assert len(contexts_in(f"Context:\n{unit * 50_000}")) < 2
+    assert question_in(f"Context: a\nQuestion: {unit * 50_000}\nAnswer: {unit * 50_000}") != "a"

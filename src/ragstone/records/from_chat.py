@@ -3,7 +3,8 @@
 The last assistant turn is the response, the last user turn before it is the question, and earlier turns are kept as
 ``history``. A row's own contexts come first, then the output of tools after the question. Next comes the text between
 ``<context>`` or ``<documents>`` tags in a system message or the question. The last choice is the text after a heading
-such as ``Context:`` in a system message.
+such as ``Context:`` in a system message, or between such a heading and ``Question:`` in the question. A question is
+read without the contexts that its message contains.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ DEEPEVAL: Final = frozenset(("scenario", "expectedoutcome"))
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
 IN_PROMPT: Final = "contexts: read from tags in the prompt"
 IN_SYSTEM: Final = "contexts: read from the system message, below its heading"
+IN_QUESTION: Final = "contexts: read from the user message, between its headings"
 NONE_IN_SYSTEM: Final = "contexts: none found in the system message; put passages between <context> and </context>"
+NONE_IN_QUESTION: Final = NONE_IN_SYSTEM.replace("system", "user")
 UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is used"
 NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
@@ -78,6 +81,7 @@ def record_row(row: Row) -> Row | str:
     if not any(folded(name) in EVIDENCE for name in rest):
         shown, note = (own, "") if own is not None else _evidence(talk, replied)
         found |= {"contexts": shown} if shown is not None else {}
+        found["question"] = _without_contexts(question.question, note)
         notes += [note] if note else []
     return {**found, NOTES: notes} if notes else found
 
@@ -111,10 +115,24 @@ def _evidence(talk: list[ChatTurn], replied: list[ChatTurn]) -> tuple[list[Any] 
     tagged = [match[2].strip() for text in [*systems, talk[last].text] for match in TAGGED.finditer(text)]
     if tagged:
         return tagged, IN_PROMPT
-    if not systems:
-        return None, ""
-    from ragstone.records.prompt_contexts import contexts_in, mentions_contexts  # noqa: PLC0415 - for these alone
+    from ragstone.records import prompt_contexts  # noqa: PLC0415 - for these alone
 
-    if shown := [item for text in systems for item in contexts_in(text)]:
+    if shown := [item for text in systems for item in prompt_contexts.contexts_in(text)]:
         return shown, IN_SYSTEM
-    return None, NONE_IN_SYSTEM if any(map(mentions_contexts, systems)) else ""
+    asked = talk[last].text
+    if prompt_contexts.question_in(asked) and (shown := prompt_contexts.contexts_in(asked)):
+        return shown, IN_QUESTION
+    if prompt_contexts.has_heading(asked):
+        return None, NONE_IN_QUESTION
+    return None, NONE_IN_SYSTEM if any(map(prompt_contexts.mentions_contexts, systems)) else ""
+
+
+def _without_contexts(question: str, note: str) -> str:
+    """Return a question without its contexts; with them, every passage would look relevant to it."""
+    if note == IN_PROMPT:
+        return TAGGED.sub("", question).strip() or question
+    if note == IN_QUESTION:
+        from ragstone.records.prompt_contexts import question_in  # noqa: PLC0415 - for these alone
+
+        return question_in(question)
+    return question

@@ -1,4 +1,4 @@
-"""Extract contexts that an application wrote into a system message after a heading such as ``Context:``.
+"""Extract contexts that an application wrote into a prompt after a heading such as ``Context:``.
 
 Only simple forms are read: a single text, passages numbered from 0 or 1 or marked as list items, and passages between
 lines of dashes. The last passage ends at a heading such as ``Question:``, at a line of dashes, or, if it is a single
@@ -25,6 +25,10 @@ _NEXT: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Headings that end the passages."""
+_QUESTION: Final = re.compile(
+    r"^[#*_ \t]*(?:(?:the |user(?:'s)? |current )?(?:question|query))[*_]*[ \t]*:[*_]*", re.IGNORECASE | re.MULTILINE
+)
+_ANSWER: Final = re.compile(r"^[#*_ \t]*(?:[a-z]+ )?answer[*_]*[ \t]*:[*_\s]*\Z", re.IGNORECASE | re.MULTILINE)
 _RULE: Final = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|#{3,})[ \t]*$", re.MULTILINE)
 _NAME: Final = rf"(?:{_KIND}|docs?|sources?|results?)"
 _ITEM: Final = re.compile(
@@ -42,13 +46,29 @@ def mentions_contexts(message: str) -> bool:
 
 
 def contexts_in(message: str) -> list[str]:
-    """Return the passages after a context heading in a system message; empty if there are none or they are unclear."""
+    """Return the passages after a context heading in a message; empty if there are none or they are unclear."""
     heading = _HEADING.search(message)
     if heading is None:
         return []
     after = _NEXT.search(message, heading.end())
     body = message[heading.end() : after.start() if after else None]
     return [text for item in _divided(body, closed=after is not None) if (text := item.strip())]
+
+
+def has_heading(message: str) -> bool:
+    """Return whether a message has a context heading."""
+    return _HEADING.search(message) is not None
+
+
+def question_in(message: str) -> str:
+    """Return the text after a heading such as ``Question:`` that follows the contexts in a user message.
+
+    It is empty if there is none, or if another heading follows, such as the question of an example.
+    """
+    heading = _HEADING.search(message)
+    asked = _QUESTION.search(message, heading.end()) if heading else None
+    question = _ANSWER.sub("", message[asked.end() :]).strip() if asked else ""
+    return "" if _NEXT.search(question) else question
 
 
 def _divided(body: str, *, closed: bool) -> list[str]:
