@@ -94,6 +94,8 @@ def test_a_row_says_what_the_prompts_say() -> None:
     assert rows["nuggetize", "default"]["names"] == ["answer", "passages"]
     assert rows["response_support", "no_reasoning"]["names"] == ["no_reasoning", "no_reasoning_second"]
     assert rows["importance", "default"]["gives"] == ["labels", "reasons"]
+    version = rows["support", "default"]["versions"][-1]
+    assert f"support default v{version} " in ragstone("prompts", "list").flat, "not a number of versions"
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

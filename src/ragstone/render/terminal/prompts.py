@@ -24,7 +24,7 @@ def prompt_list(kinds: Sequence[PromptStyle], changed: Mapping[str, str]) -> Pag
         Column("step", ["" if kind.step == above else kind.step for kind, above in zip(kinds, before, strict=False)],
                style="head"),
         Column("style", [kind.style for kind in kinds]),
-        Column("versions", [" ".join(map(str, kind.versions)) for kind in kinds], right=True, drop=3),
+        Column("version", [" ".join(f"v{number}" for number in kind.versions) for kind in kinds], right=True, drop=3),
         Column("units", [str(kind.units) for kind in kinds], right=True),
         Column("formats", [one[0] if len(one := kind.formats) == 1 else str(len(one)) for kind in kinds]),
         Column("languages", [" ".join(kind.languages) for kind in kinds], drop=1),
