@@ -20,7 +20,7 @@ from ragstone.analysis.check import CheckResult, Decision, Threshold, Worst
 from ragstone.analysis.compare import SAME_IDS
 from ragstone.analysis.threshold_words import told_apart
 from ragstone.analysis.verdicts import Wanting
-from ragstone.errors import BackendError, InputError
+from ragstone.errors import BackendError, ConfigError, InputError
 from ragstone.questions import Question, Rated, Traced, Written
 from ragstone.render.ci import junit, markdown
 from ragstone.stats.points import points as percent_points
@@ -284,6 +284,11 @@ def test_a_baseline_that_was_judged_otherwise_is_refused(runs: Path) -> None:
     assert "used different settings (claims: embedded" in told
     with pytest.raises(InputError, match="evaluate it again"):
         check("new", max_drop={"grounding": 0.05}, baseline="out", store=runs / "s.db")
+
+
+def test_a_threshold_without_its_metric_is_refused(runs: Path) -> None:
+    with pytest.raises(ConfigError, match=r"min 0\.8; expected numbers by metric"):
+        check("new", min=0.8, store=runs / "s.db")  # type: ignore[arg-type]
 
 
 def test_a_first_run_is_told_what_to_do_without_a_baseline(runs: Path) -> None:

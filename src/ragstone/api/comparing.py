@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from ragstone.analysis.check import DROPS, CheckResult, Kind, Undecided, check_run, thresholds
 from ragstone.analysis.compare import MOVED, Comparison
@@ -123,13 +123,12 @@ def check(
     table = file_settings(RunOptions(config=config))[0].get("check", {})
     by_people = bool(table.get("corrected", False) if corrected is None else corrected)
     least: Kind = "min_corrected" if by_people else "min"
-    limits: dict[Kind, Mapping[str, float]] = {
-        least: {**table.get("min", {}), **min},
-        "max": {**table.get("max", {}), **max},
-        "min_coverage": {**table.get("min_coverage", {}), **min_coverage},
-        "max_drop": {**table.get("max_drop", {}), **max_drop},
-        "max_record_drop": {**table.get("max_record_drop", {}), **max_record_drop},
-    }
+    given: dict[Kind, Any] = {
+        "min": min, "max": max, "min_coverage": min_coverage, "max_drop": max_drop, "max_record_drop": max_record_drop,
+    }  # fmt: skip
+    if wrong := next((kind for kind, one in given.items() if not isinstance(one, Mapping)), None):
+        raise ConfigError(f"{wrong} {given[wrong]!r}; expected numbers by metric, as in {{'METRIC': 0.8}}")
+    limits = {least if kind == "min" else kind: {**table.get(kind, {}), **one} for kind, one in given.items()}
     drops = any(limits[kind] for kind in DROPS)
     wanted = thresholds(limits)
     policy = undecided or table.get("undecided", "pass")
