@@ -29,6 +29,7 @@ FENCE = "-" * 20
         (f"Documents:\n[1] {STEEL}\n\n{RED}\n[2] {RED}\n\nQuestion: What is it?", [f"{STEEL}\n\n{RED}", RED]),
         (f"[Source 1]\nContext: In 1962:\n1. {STEEL}\n2. {RED}\nRules:", [f"In 1962:\n1. {STEEL}\n2. {RED}"]),
         (f"Context:\n[Source 1]: {STEEL}\n[Source 2]: {RED}", [STEEL, RED]),
+        (f"# Context\n\n[1] {STEEL}\n## Examples\n{RED}\n[2] {RED}", [f"{STEEL}\n## Examples\n{RED}", RED]),
     ],
 )  # fmt: skip
 def test_passages_below_a_heading_are_read(message: str, passages: list[str]) -> None:
@@ -81,6 +82,7 @@ def test_a_chat_has_the_contexts_of_its_system_message() -> None:
         (f"Context:\n{STEEL}\n\n{RED}\n\nQuestion: What is it?", [f"{STEEL}\n\n{RED}"]),
         (f"Answer briefly.\n\n## Context:\n[1] {STEEL}\n[2] {RED}\n\n**User question:** What is it?\n\nAnswer:",
          [STEEL, RED]),
+        (f"### Context\n{STEEL}\n\n### Question\nWhat is it?\n\n### Answer\n", [STEEL]),
         (f"<context>{STEEL}</context>\nWhat is it?", [STEEL]),
     ],
 )  # fmt: skip

@@ -14,21 +14,28 @@ _KIND: Final = r"(?:contexts?|passages?|documents?|chunks?|excerpts?|snippets?)"
 _FIRST: Final = (
     r"(?:(?:here|these|this) (?:is|are) )?(?:(?:the|relevant|following|provided|supporting|search|source) )*"
 )
+
+
+def _line(words: str, end: str = "") -> str:
+    """Return the pattern of a heading: the words and a colon, or a line of Markdown such as ``## Context``."""
+    return rf"^(?:[#*_ \t]*(?:{words})[*_]*[ \t]*:[*_]*|#{{1,6}}[ \t]+(?:{words})[ \t]*$){end}"
+
+
 _HEADING: Final = re.compile(
-    rf"^[#*_ \t]*(?:{_FIRST}(?:{_KIND}|context information|search results)|retrieved [\w -]{{1,40}}?)(?: below)?"
-    r"[*_]*[ \t]*:[*_]*|^(?:use the )?context information (?:is )?below(?: to assist the user)?\.?",
+    _line(rf"(?:{_FIRST}(?:{_KIND}|context information|search results)|retrieved [\w -]{{1,40}}?)(?: below)?")
+    + r"|^(?:use the )?context information (?:is )?below(?: to assist the user)?\.?",
     re.IGNORECASE | re.MULTILINE,
 )
+_ASKED: Final = r"(?:the |user(?:'s)? |current )?(?:question|query|input)"
 _NEXT: Final = re.compile(
-    r"^[#*_ \t]*(?:(?:user |current )?(?:question|query|input)|instructions?|rules|guidelines|tasks?|answer|response|"
-    r"output format|(?:chat |conversation )?history|examples?)[*_]*[ \t]*:",
+    _line(rf"{_ASKED}|answer")
+    + r"|^[#*_ \t]*(?:instructions?|rules|guidelines|tasks?|response|output format|(?:chat |conversation )?history|"
+    r"examples?)[*_]*[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Headings that end the passages."""
-_QUESTION: Final = re.compile(
-    r"^[#*_ \t]*(?:(?:the |user(?:'s)? |current )?(?:question|query))[*_]*[ \t]*:[*_]*", re.IGNORECASE | re.MULTILINE
-)
-_ANSWER: Final = re.compile(r"^[#*_ \t]*(?:[a-z]+ )?answer[*_]*[ \t]*:[*_\s]*\Z", re.IGNORECASE | re.MULTILINE)
+"""Headings that end the passages; ``## Examples`` does not, since it may belong to a passage."""
+_QUESTION: Final = re.compile(_line(_ASKED), re.IGNORECASE | re.MULTILINE)
+_ANSWER: Final = re.compile(_line("(?:[a-z]+ )?answer", r"\s*\Z"), re.IGNORECASE | re.MULTILINE)
 _RULE: Final = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|#{3,})[ \t]*$", re.MULTILINE)
 _NAME: Final = rf"(?:{_KIND}|docs?|sources?|results?)"
 _ITEM: Final = re.compile(
