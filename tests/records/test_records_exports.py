@@ -655,6 +655,9 @@ def test_what_a_file_search_of_the_responses_api_found_is_evidence() -> None:
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "r"}]}
     for reply in ({"output": [search, message]}, {"response": {"output": [search, message]}}):
         assert told(only({"id": "a", "input": [USER], **reply})) == [("q", "r", "A")]
+    for request in ({"input": [USER]}, {"model": "m", "input": "q"}):
+        log = {"id": "a", "request": request, "response": {"output": [search, message]}}
+        assert told(only(log)) == [("q", "r", "A")]
 
 
 @pytest.mark.parametrize("written", [json.dumps, str])

@@ -20,7 +20,7 @@ from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find, folded
 
 TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
-                "data.prompt", "sample.input", "input", "prompt", "user_input", "inputs.messages",
+                "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input", "inputs.messages",
                 "history")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
 """A row with a string under one of these keys has its own question and is not read as a conversation."""
@@ -89,6 +89,8 @@ def record_row(row: Row) -> Row | str:
 def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
     for path in TALKS:
         value = find(row, path)
+        if isinstance(value, str) and path == "request.input" and isinstance(find(row, "response.output"), list):
+            value = [{"role": "user", "content": value}]  # OpenAI's Responses API
         if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
             return path, found
     return "", []
