@@ -75,13 +75,13 @@ def test_flags_beat_the_judges_table_and_that_the_general_one() -> None:
 @pytest.mark.usefixtures("older_prompts")
 def test_a_version_is_named_beside_its_style() -> None:
     """The prompt is that version; without it the newest, and each has its id."""
-    choice = prompts_of("[prompts]\nsupport = 'short_cot.ru.v1'", prompts=["assign=default.v4", "nuggetize=default.v1"])
+    choice = prompts_of("[prompts]\nsupport = 'short_cot.ru.v1'", prompts=["assign=default.v5", "nuggetize=default.v1"])
     names = {
         task: choice.choice.template(task, form)[0].id.partition("#")[0]
         for task, form in (("support", ""), ("assign", ""), ("nuggetize", "passages"), ("trace", ""))
     }
     assert names == {
-        "support": "support.short_cot.ru.v1", "assign": "assign.default.v4", "nuggetize": "nuggetize.passages.v1",
+        "support": "support.short_cot.ru.v1", "assign": "assign.default.v5", "nuggetize": "nuggetize.passages.v1",
         "trace": "trace.default.v3",
     }  # fmt: skip
 
@@ -139,11 +139,11 @@ def test_what_prompts_cannot_mean_is_refused_where_it_stands(text: str, message:
         ),
         (
             {"prompts": ["support=short_cot.v9"]},
-            "--prompt support=short_cot.v9: no version 9 of the prompt 'short_cot' for the step 'support'; it has v4",
+            "--prompt support=short_cot.v9: no version 9 of the prompt 'short_cot' for the step 'support'; it has v5",
         ),
         (
             {"prompts": ["nuggetize=default.v9"]},
-            "--prompt nuggetize=default.v9: no version 9 of the prompt 'answer' for the step 'nuggetize'; it has v2",
+            "--prompt nuggetize=default.v9: no version 9 of the prompt 'answer' for the step 'nuggetize'; it has v3",
         ),
         ({"format": "yml"}, "--format 'yml'; expected json, keyed, "),
         ({"structured": "yes"}, "structured 'yes'; expected auto, schema or off"),

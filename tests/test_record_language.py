@@ -44,7 +44,7 @@ def test_a_record_says_its_language_or_its_letters_do(meta: dict[str, Any], lang
         (Choice("default.ru"), ("default.ru", "default.ru")),
         (Choice("short_cot.en"), ("short_cot", "short_cot")),
         (Choice(styles={"support": "no_reasoning"}), ("no_reasoning.ru", "no_reasoning")),
-        (Choice(styles={"support": "short_cot.v4"}), ("short_cot", "short_cot")),
+        (Choice(styles={"support": "short_cot.v5"}), ("short_cot", "short_cot")),
         (Choice(format="keyed"), ("no_reasoning.ru", "no_reasoning")),
     ],
 )

@@ -125,12 +125,12 @@ def test_a_changed_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
-        (["assign"], "assign/default.v4.md"),
-        (["assign", "short_cot"], "assign/short_cot.v3.md"),
+        (["assign"], "assign/default.v5.md"),
+        (["assign", "short_cot"], "assign/short_cot.v4.md"),
         (["assign=short_cot.ru"], "assign/short_cot.ru.v2.md"),
-        (["assign=short_cot.v3"], "assign/short_cot.v3.md"),
+        (["assign=short_cot.v4"], "assign/short_cot.v4.md"),
         (["assign", "default.ru.v3"], "assign/default.ru.v3.md"),
-        (["nuggetize", "passages"], "nuggetize/passages.v2.md"),
+        (["nuggetize", "passages"], "nuggetize/passages.v3.md"),
         (["response_support"], "response_support/default.v3.md"),
         (["response_support=second.ru"], "response_support/second.ru.v2.md"),
         (["formats", "yaml"], "formats/yaml.v1.md"),
@@ -152,7 +152,7 @@ def test_a_prompt_is_shown_as_it_is(arguments: list[str], path: str) -> None:
         (["asign"], "no step 'asign'; steps are claims, nuggetize, "),
         (["short_cot"], "'short_cot' is a style; specify the step too, as in assign=short_cot"),
         (["assign", "shortcot"], "no prompt 'shortcot' for the step 'assign'; known: default, "),
-        (["assign=short_cot.v7"], "no version 7 of the prompt 'short_cot' for the step 'assign'; it has v3"),
+        (["assign=short_cot.v7"], "no version 7 of the prompt 'short_cot' for the step 'assign'; it has v4"),
         (["assign=short_cot.v\u0663"], "no prompt 'short_cot.v\u0663' for the step 'assign'"),
         (["nuggetize"], "asks 2 questions; specify the prompt of one: nuggetize=answer or nuggetize=passages"),
         (["assign=short_cot", "legacy"], "'assign=short_cot legacy' names two styles"),
@@ -279,23 +279,23 @@ def test_a_difference_as_json() -> None:
 
 def test_prompts_that_differ_leave_with_one() -> None:
     """As a unified difference, its names those of the prompts."""
-    own("mine.md", ("You check", "You settle"), ("version: 4", "version: 5"))
+    own("mine.md", ("You check", "You settle"), ("version: 5", "version: 6"))
     came = ragstone("prompts", "diff", "support=short_cot", "mine.md")
     assert (came.code, came.err) == (1, "")
     lines = came.out.splitlines()
-    assert lines[0].startswith("--- support.short_cot.v4#")
+    assert lines[0].startswith("--- support.short_cot.v5#")
     assert lines[1] == "+++ mine.md"
-    assert "-version: 4" in lines
-    assert "+version: 5" in lines
-    assert ragstone("prompts", "diff", "assign=short_cot.v3", "assign=short_cot.ru").code == 1
+    assert "-version: 5" in lines
+    assert "+version: 6" in lines
+    assert ragstone("prompts", "diff", "assign=short_cot.v4", "assign=short_cot.ru").code == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "versions"),
     [
-        (["support=short_cot"], ("support.short_cot.v1", "support.short_cot.v4")),
+        (["support=short_cot"], ("support.short_cot.v1", "support.short_cot.v5")),
         (["assign=default.ru.v1"], ("assign.default.ru.v1", "assign.default.ru.v3")),
-        (["assign=default.v4", "assign=default.v1"], ("assign.default.v4", "assign.default.v1")),
+        (["assign=default.v5", "assign=default.v1"], ("assign.default.v5", "assign.default.v1")),
     ],
 )
 @pytest.mark.usefixtures("older_prompts")
@@ -310,7 +310,7 @@ def test_versions_of_one_prompt_are_compared(arguments: list[str], versions: tup
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("claims", "the prompt 'default' of the step 'claims' has one version, v2; use another prompt"),
+        ("claims", "the prompt 'default' of the step 'claims' has one version, v3; use another prompt"),
         ("mine.md", "'mine.md' is a file; specify the prompt to compare with it"),
     ],
 )
@@ -325,7 +325,7 @@ def test_prompts_that_do_not_differ_are_silent() -> None:
     """Line ends count as on Unix, as in a prompt's hash."""
     own("mine.md")
     Path("windows.md").write_bytes(Path("mine.md").read_bytes().replace(b"\n", b"\r\n"))
-    for other in ("mine.md", "windows.md", "support=short_cot.v4"):
+    for other in ("mine.md", "windows.md", "support=short_cot.v5"):
         came = ragstone("prompts", "diff", "support=short_cot", other)
         assert (came.code, came.out, came.err) == (0, "", "")
 

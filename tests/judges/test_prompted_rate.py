@@ -455,7 +455,7 @@ def test_the_temperature_of_the_question_beats_the_judges(
 
 def test_what_made_a_call_says_every_setting_that_is_not_the_usual() -> None:
     plain = judge().maker(support(1))
-    assert plain.startswith("support.default.v4#")
+    assert plain.startswith("support.default.v5#")
     assert plain.endswith(",t=0")
     assert judge(max_tokens=99).maker(support(1)) == f"{plain},max=99"
     one, same, other = (

@@ -149,9 +149,9 @@ def test_with_case_sensitive_only_the_exact_words_count() -> None:
 
 
 def test_style_and_format_stand_in_the_maker() -> None:
-    assert asking("short_cot", "yaml").maker(assign()).startswith("assign.short_cot.v3#")
+    assert asking("short_cot", "yaml").maker(assign()).startswith("assign.short_cot.v4#")
     assert "/yaml#" in asking("short_cot", "yaml").maker(assign())
-    assert asking().maker(assign()).startswith("assign.default.v4#")
+    assert asking().maker(assign()).startswith("assign.default.v5#")
     makers = {asking("no_reasoning", fmt).maker(assign()) for fmt in LABEL_FORMATS}
     assert len(makers) == len(LABEL_FORMATS)
 
@@ -187,10 +187,10 @@ def test_a_schema_that_must_be_sent_and_cannot_be_is_refused_by_name() -> None:
 def test_a_style_is_for_the_steps_that_have_it_and_a_format_alone_takes_labels_alone() -> None:
     claims_asked = Rate("support", claims(1), YES_NO, passages=ANSWER)
     vital = Rate("importance", nuggets(1), IMPORTANCE, "What of Bern?")
-    assert asking("optimized").maker(claims_asked).startswith("support.default.v4#")
-    assert asking("optimized").maker(assign()).startswith("assign.optimized.v3#")
-    assert asking("", "csv").maker(assign()).startswith("assign.no_reasoning.v3#")
-    assert asking("", "csv").maker(vital).startswith("importance.no_reasoning.v2#")
+    assert asking("optimized").maker(claims_asked).startswith("support.default.v5#")
+    assert asking("optimized").maker(assign()).startswith("assign.optimized.v4#")
+    assert asking("", "csv").maker(assign()).startswith("assign.no_reasoning.v4#")
+    assert asking("", "csv").maker(vital).startswith("importance.no_reasoning.v3#")
     assert asking("short_cot.ru").maker(assign()).startswith("assign.short_cot.ru.v2#")
     assert asking("optimized.ru").maker(claims_asked).startswith("support.default.ru.v3#")
 
@@ -212,7 +212,7 @@ def test_a_file_of_the_users_own_is_asked_with_as_ours_are(tmp_path: Path) -> No
     path = tmp_path / "mine.md"
     path.write_text(load("assign", "no_reasoning").text.replace("style: no_reasoning", "style: mine"), encoding="utf-8")
     mine = judge(choice=Choice(styles={"assign": str(path)}, format="yaml"))
-    assert mine.maker(assign()).startswith("assign.mine.v3#")
+    assert mine.maker(assign()).startswith("assign.mine.v4#")
     assert labels(rated(assign(2), ["1: support\n2: no"], by=mine)) == ["support", "not_support"]
 
 

@@ -145,11 +145,11 @@ def test_each_source_has_its_prompt_and_its_schema() -> None:
     _, calls = drive(ANSWER, [nuggets()])
     entry = body(calls[0][0])["response_format"]["json_schema"]["schema"]["properties"]["nuggets"]["items"]
     assert entry["required"] == ["sentence", "nugget"]
-    assert calls[0][0].maker.startswith("nuggetize.answer.v2#")
+    assert calls[0][0].maker.startswith("nuggetize.answer.v3#")
     _, calls = drive(WINDOW, [nuggets()])
     schema = body(calls[0][0])["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["nuggets"]["items"] == {"type": "string"}
-    assert calls[0][0].maker.startswith("nuggetize.passages.v2#")
+    assert calls[0][0].maker.startswith("nuggetize.passages.v3#")
     assert "At most 20 in total" in said(calls[0][0], 0), "the limit that cuts the list"
 
 

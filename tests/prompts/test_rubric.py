@@ -49,7 +49,7 @@ def test_a_criterion_brings_its_own_words() -> None:
 def test_a_prompt_of_the_users_own(tmp_path: Path) -> None:
     """Its words if it lists the labels; else, and if it is gone, those of the packaged prompt."""
     own = tmp_path / "own.md"
-    packaged = next(e for e in entries() if e.full_name == "support.default.v4").text
+    packaged = next(e for e in entries() if e.full_name == "support.default.v5").text
     own.write_text(packaged.replace("the passages state it, or", "Auntie says so, or"), encoding="utf-8")
     asked = question("support", SCALES["support"][0])
     choice = Choice(styles={"support": str(own)})
