@@ -74,7 +74,7 @@ def test_a_record_takes_little_memory(tmp_path: Path) -> None:
             if of == "check":
                 assert check(runs[1], min={"grounding": 0}, max_drop={"grounding": 1}, baseline=runs[0]).passed
             else:
-                page = {"by": "kind", "moved": 0, "out": tmp_path / "page.html"} if of == "page" else {}
+                page: Any = {"by": "kind", "moved": 0, "out": tmp_path / "page.html"} if of == "page" else {}
                 assert compare(*runs, metrics=["grounding", "nugget_recall"], **page).shared == count
             found.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
