@@ -27,6 +27,8 @@ NOTHING: Final = frozenset(("None", "nan", "NaN", "null"))
 
 
 DELIMITERS: Final = (",", ";", "\t")
+_NAMED: Final = re.compile(r'"?sep=([,;\t])"?\s*\Z', re.IGNORECASE)
+"""A first line that names the delimiter for Excel."""
 
 
 def header_names(line: str, delimiter: str) -> list[str]:
@@ -37,26 +39,30 @@ def header_names(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def _delimiter(origin: Origin, usual: str) -> str:
-    """Return the usual delimiter, unless it gives a single column and another one gives several.
+def _delimiter(origin: Origin, usual: str) -> tuple[str, bool]:
+    """Return the delimiter, and whether the first line only names it.
 
-    One column is not enough for a record.
+    It is the usual one, unless that gives a single column, which is not enough for a record, and another gives several.
     """
     with origin.open() as stream:
         line = stream.readline(MAX_RECORD_BYTES + 1).decode(errors="replace")
+    if named := _NAMED.match(line):
+        return named[1], True
     if len(header_names(line, usual)) != 1:
-        return usual
+        return usual, False
     found = {other: len(list(filter(None, header_names(line, other)))) for other in DELIMITERS if other != usual}
     most = max(found, key=lambda other: found[other])
-    return most if found[most] > 1 else usual
+    return most if found[most] > 1 else usual, False
 
 
 def read(origin: Origin, mapper: Mapper, usual: str) -> Rows:
     """Yield the rows of a table, each with the line it begins on; ``usual`` is the delimiter of its extension."""
     # Python's limit of 131,072 characters is too short for long lists of passages; it is process-wide: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD_BYTES))
-    delimiter = _delimiter(origin, usual)
+    delimiter, named = _delimiter(origin, usual)
     with origin.open() as stream:
+        if named:
+            stream.readline(MAX_RECORD_BYTES)
         lines = _Lines(origin.name, stream)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header = _header(origin.name, _next(rows, lines))
