@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-27", "066914815535")
+RULES = ("embedded-27", "41a4a0c94d28")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -221,7 +221,11 @@ def _empty(language: str) -> frozenset[str]:
 
 def _is_light(side: ParsedStatement, i: int, language: str) -> bool:
     """Return whether a word is a function word."""
-    word, token = side.words[i], side.tokens[i]
-    listed = word in word_set("function") | word_set("prepositions") | pronouns(language)
-    listed = listed or token.stem in function_stems(language)
-    return listed and token.kind != NUMBER
+    token = side.tokens[i]
+    light = side.words[i] in _function_words(language) or token.stem in function_stems(language)
+    return light and token.kind != NUMBER
+
+
+@lru_cache(maxsize=8)
+def _function_words(language: str) -> frozenset[str]:
+    return word_set("function") | word_set("prepositions") | pronouns(language)
