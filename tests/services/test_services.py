@@ -160,6 +160,8 @@ def test_a_dry_run_prints_what_would_be_sent(tool: Any) -> None:
     document = CliRunner().invoke(app, ["push", "last", tool.service, "--store", "s.db", "--dry-run", "--json"])
     sent = json.loads(document.stdout)["would_send"]
     assert {score["name"] for score in sent} >= {"ragstone.grounding"}
+    some = ["push", "last", tool.service, "--store", "s.db", "--dry-run", "--json", "-m", "nugget_recall,grounding"]
+    assert json.loads(CliRunner().invoke(app, some).stdout)["would_send"] == sent
     assert sent[0]["judged_by"] == "CODE"
     assert len(tool.asked) == asked
     assert ragstone.push(run, tool.service, metrics="grounding", url=tool.url).sent == 2
