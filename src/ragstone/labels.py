@@ -32,7 +32,10 @@ UNSURE: Final = "?"
 """The label of an annotator who is unsure."""
 _OF_REFERENCE: Final = re.compile(r"/reference_(?:claim|sentence)/[1-9][0-9]*\Z")
 
-EXPECTED: Final = "expected {record, unit, task, label, annotator}, as written by ragstone label"
+EXPECTED: Final = (
+    "expected {record, unit, task, label, annotator}, as written by ragstone label; "
+    "convert other files with: ragstone label import"
+)
 
 
 class LabelDraw(Struct, frozen=True):

@@ -8,7 +8,7 @@ excluded. Texts are kept exactly as they came.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -39,6 +39,21 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 RESPONSE: Final = "response"
 REFERENCE: Final = "reference"
 """The id of the response, or of the reference, when units are rated against it as against a passage."""
+
+
+PRINTERS: Final[dict[str, Callable[[Any], str]]] = {}
+"""Functions that return what ``print`` shows, by class name; set by the API, since nothing below renders."""
+
+
+class Printable:
+    """A result that prints as text for people, and that notebooks show as Markdown; its repr has all fields."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return PRINTERS.get(type(self).__name__, repr)(self)
+
+    _repr_markdown_ = __str__
 
 
 def is_blank(text: str) -> bool:

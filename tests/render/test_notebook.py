@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragstone import Result, Run, evaluate
+from ragstone import Result, Run, agree, check, compare, estimate, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.errors import InputError
 from ragstone.judges.base import Failed
@@ -246,6 +246,26 @@ def test_polars_is_asked_for_kindly(weigh: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
     with pytest.raises(InputError, match="to_polars needs polars; install it with: pip install polars"):
         weigh(CLAIMS).to_polars()
+
+
+def test_what_the_other_functions_return_prints_as_text(tmp_path: Path) -> None:
+    """A notebook shows the same text as Markdown; the repr has all fields."""
+    record = {"id": "r", "response": "It is steel. It is wood.", "contexts": ["It is steel."]}
+    asked: Any = ([record], "grounding", "embedded")
+    store, labels = tmp_path / "store.db", tmp_path / "labels.jsonl"
+    run = evaluate(*asked, store=store)
+    rows = [{"record": "r", "metric": "grounding", "unit": unit["id"], "label": "yes"} for unit in run["r"]["units"]]
+    labels.write_text("\n".join(map(json.dumps, rows)))
+    found = [
+        (compare(run, run), "Comparison", "(the first, 1 record)"),
+        (check(run, min={"grounding": 0.9}), "CheckResult", "| **failed** | grounding | mean at least 90% |"),
+        (estimate(*asked, store=store), "Estimate", "Free: the judge runs on this machine."),
+        (agree(run, labels), "Agreement", "grounding: Agreement with people: kappa"),
+    ]
+    for one, name, said in found:
+        assert said in str(one)
+        assert one._repr_markdown_() == str(one)
+        assert repr(one).startswith(f"{name}(")
 
 
 def test_a_run_that_did_not_end_is_shown(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from ragstone.metrics import NotInstalled, instead_of, of_score
 from ragstone.result_types import AgreementDict, MetricAgreementDict
 from ragstone.stats.agreement import Matrix
 from ragstone.stats.means import rounded, rounded_in
-from ragstone.types import TRIVIAL, Scale
+from ragstone.types import TRIVIAL, Printable, Scale
 
 DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"
@@ -163,7 +163,7 @@ class ParsedCalls(Struct, frozen=True):
     whole: int
 
 
-class Agreement(Struct, frozen=True):
+class Agreement(Printable, Struct, frozen=True):
     """Agreement of a run's judge with people's labels.
 
     Of ``rows`` labels, ``joined`` match the run and ``refused`` do not. ``metrics`` are sorted by rank,

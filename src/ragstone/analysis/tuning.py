@@ -22,7 +22,7 @@ from ragstone.labels import LabelRow, read_labels, worst
 from ragstone.metrics.base import Metric
 from ragstone.stats.agreement import cluster_interval, kappa_interval, kappa_of
 from ragstone.stats.paired_tests import least_moved
-from ragstone.types import TRIVIAL
+from ragstone.types import TRIVIAL, Printable
 
 SHUFFLES: Final = 200
 """Maximum number of splits tried until both halves have two different labels."""
@@ -122,7 +122,7 @@ class FittedThreshold(Struct, frozen=True):
         return self.gain is not None and not self.gain[0] <= 0 <= self.gain[1]
 
 
-class Tuning(Struct, frozen=True):
+class Tuning(Printable, Struct, frozen=True):
     """The results of tuning: the combinations, best first, and fitted thresholds.
 
     ``units`` is the number of labelled units, from ``records`` records; ``halves`` are the numbers of records used to

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from ragstone.engine.settings import Amount, Limits
 from ragstone.forecast.figures import Range, Row, Sum, added
-from ragstone.types import NOTHING
+from ragstone.types import NOTHING, Printable
 
 
 class JudgePrice(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Alone(Struct):
         self.dollars = None if self.dollars is None or dollars is None else self.dollars + dollars
 
 
-class Estimate(Struct, frozen=True):
+class Estimate(Printable, Struct, frozen=True):
     """Estimated calls, tokens, dollars and seconds of a run, each low, expected and high.
 
     ``total`` covers the whole run, ``of`` one metric, step or judge. ``exact``: the number of calls does not depend on

@@ -17,7 +17,7 @@ from ragstone.analysis.compare import Comparison
 from ragstone.render import comparison
 from ragstone.render.agreement import agreement_lines
 from ragstone.render.comparison import Behind
-from ragstone.render.text import clean, flat, percent
+from ragstone.render.text import clean, flat, percent, plural
 from ragstone.stats.points import signed
 
 LONGEST: Final = 300
@@ -115,7 +115,7 @@ def _xml(text: str) -> str:
 
 def markdown(gate: CheckResult) -> bytes:
     """Return a heading, a row per threshold, and the records behind failed or undecided thresholds."""
-    where = f"{_plain(gate.name)} ({gate.records:,} records)"
+    where = f"{_plain(gate.name)} ({plural(gate.records, 'record')})"
     against = f", compared with {_plain(gate.baseline)}" if gate.baseline else ""
     said = [part for line in (*agreement_lines(gate.agreement), *gate.notes) for part in (f"{_plain(line)}.", "")]
     lines = [
@@ -140,7 +140,7 @@ def markdown(gate: CheckResult) -> bytes:
 
 def compared(found: Comparison) -> bytes:
     """Return a comparison in Markdown: the headline, a row per metric, the findings, caveats, and changed records."""
-    sides = [f"{side.name} ({side.place}, {side.records:,} records)" for side in (found.first, found.second)]
+    sides = [f"{side.name} ({side.place}, {plural(side.records, 'record')})" for side in (found.first, found.second)]
     before, after = (_plain(side.label.removeprefix("the ")) for side in (found.first, found.second))
     leading = comparison.leading_of(found)
     lines = [

@@ -50,6 +50,11 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
     )
 
 
+def headlines(found: Agreement) -> str:
+    """Return a line per metric, each with its name."""
+    return "\n".join(f"{one.metric}: {headline(one, flat(found.labelled_by))}" for one in found.metrics)
+
+
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
     """Return ``Agreement with people: kappa .71 (.58-.82) on 214 …; always answering 'yes' would be right …``."""
     items, count = one.leading, one.leading.matrix.n
