@@ -85,7 +85,8 @@ def test_a_row_says_what_the_prompts_say() -> None:
     rows = {(row["step"], row["style"]): row for row in ragstone("prompts", "list", "--json").json["prompts"]}
     for (step, style), row in rows.items():
         template = prompts.load(step, row["names"][0])
-        assert (row["formats"], row["units"]) == (list(template.formats), template.batch)
+        most = max(prompts.load(step, name).batch for name in row["names"])  # relevance: one response, or ten passages
+        assert (row["formats"], row["units"]) == (list(template.formats), most)
         files = (FOLDER / step).glob(f"{row['names'][0]}.v*.md")
         assert row["versions"] == sorted(int(file.stem.rpartition(".v")[2]) for file in files)
         assert (row["versions"][-1], row["for"]) == (template.version, PURPOSES[style])

@@ -363,9 +363,17 @@ def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
     assert ragstone("run", "a.jsonl", "--json").json["metrics"]["nugget_recall.all"]["scored"] == 1
 
 
+def test_validate_reads_the_judgments_that_are_given() -> None:
+    """As ``run`` does, which then evaluates the ranking without a judge."""
+    write("a.jsonl", {**row(1), "id": "q1", "contexts": [{"id": "d1", "text": "Steel."}]})
+    Path("qrels.txt").write_text("q1 0 d1 1\n", encoding="utf-8")
+    assert "retrieval_ranking" not in ragstone("validate", "a.jsonl", "--qrels", "qrels.txt", "--json").json["left_out"]
+
+
 def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     """What ``run`` leaves out unless it is named stands in ``validate`` with the same reason."""
     write("a.jsonl", row(1))
+    Path("ragstone.toml").write_text('[rubric.tone]\ncriterion = "Polite."\n', encoding="utf-8")
     shown = ragstone("validate", "a.jsonl").flat
     left_out = ragstone("run", "a.jsonl", "-q", "--json").json["left_out"]
     assert ragstone("validate", "a.jsonl", "--json").json["left_out"] == left_out
@@ -374,7 +382,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     )
     assert left_out["retrieval_ranking"].startswith("no record has ids of relevant passages; with -m retrieval_ranking")
     for name, why in left_out.items():
-        if why.startswith("no record has") and "instead" not in why:
+        if why.startswith(("no record has", "the judge 'embedded' cannot answer")) and "instead" not in why:
             assert name in shown.partition("Metrics that cannot run")[2].partition(f": {why}")[0]
         else:
             able = shown.partition("Metrics that run if you add -m NAME")[2].partition("Metrics that cannot run")[0]

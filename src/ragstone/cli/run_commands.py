@@ -136,7 +136,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     The exit code is 2 if a record is unreadable (with --on-error skip: if every record is unreadable), or if no metric
     can run.
     """
-    from ragstone.api.plan import choose, unsuitable
+    from ragstone.api.plan import choose, make_routes, unsuitable
     from ragstone.config import resolve
     from ragstone.metrics import catalogue
     from ragstone.render.terminal.lists import survey_page
@@ -145,7 +145,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     skips = spec.on_error == "skip"
     found, able = api.validate(
         file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
-        on_error="skip", config=options.config, topics=options.topics,
+        on_error="skip", config=options.config, topics=options.topics, qrels=options.qrels,
     )  # fmt: skip
     following = ""
     if file != "-" and (found.options or any(able.values())):  # a pipe is gone; unread columns must be mapped first
@@ -154,11 +154,16 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
         kept = {name: path for name, path in (options.fields or {}).items() if name not in remapped}
         given = replace(options, on_error="skip" if needed else None, fields=kept or None)
         following = shlex.join(["ragstone", "run", file, *given.words(), *found.options])
-    named = {name: unsuitable(catalogue()[name], found.present) for name in able}
+    routes = make_routes(spec, {})[1]
+    unjudged = {name: routes.lacking(metric, metric.brings) for name, metric in catalogue().items()}
+    named = {name: unsuitable(catalogue()[name], found.present) or unjudged[name] for name in able}
+    able = {name: 0 if unjudged[name] else count for name, count in able.items()}
     left_out = {name: why for name, why in named.items() if why}
     told = {**to_builtins(found), "total": found.total, "able": able, "left_out": left_out}
     answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
-    chosen, _ = choose(spec, found.present, columns=found.columns, meant=found.meant)
+    chosen, _ = choose(
+        spec, found.present, unable=lambda metric: unjudged[metric.name], columns=found.columns, meant=found.meant
+    )
     if not chosen and found.records:
         raise ConfigError(f"{found.name}: no metric can run; {found.advice}")
     if found.set_aside and (not found.records or not skips):

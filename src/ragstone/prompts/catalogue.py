@@ -158,8 +158,8 @@ def _style(task: str, style: str, templates: Sequence[Template]) -> PromptStyle:
     have = [{entry.version for entry in files_of(task)[name]} for name in names]
     return PromptStyle(
         task, style, names, tuple(sorted(set.union(*have))),
-        tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given, first.batch,
-        PURPOSES.get(style, first.source),
+        tuple(dict.fromkeys(template.language or "en" for template in templates)), first.formats, given,
+        max(template.batch for template in english or templates), PURPOSES.get(style, first.source),
     )  # fmt: skip
 
 
