@@ -64,6 +64,7 @@ def of_chat(system: str, user: str = "What is it?") -> Record:
     talk = [("system", system), ("user", user), ("assistant", "Steel.")]
     with open_records([{"id": "a", "messages": [{"role": role, "content": text} for role, text in talk]}]) as source:
         (record,) = source
+        assert not [name for name in source.mapper.columns if not name.isprintable()], "messages list the columns"
     assert isinstance(record, Record)
     return record
 

@@ -190,7 +190,7 @@ class Mapper:
     @property
     def columns(self) -> tuple[str, ...]:
         """The keys of the first row and of later rows while a mapped path is missing; empty before the first row."""
-        return tuple(islice(self._keys, MAX_KEYS))
+        return tuple(islice((key for key in self._keys if key != NOTES), MAX_KEYS))
 
     def misses(self) -> tuple[str, ...]:
         """Return a message for each mapped path that no row had so far; empty before the first row.
