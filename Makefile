@@ -13,7 +13,7 @@ help:
 	@echo "make test-services  test pull and push with local Phoenix and MLflow servers (installs 2 GB, once)"
 	@echo "make test-ray  run the shard tests on a real Ray cluster (installs 240 MB, once)"
 	@echo "make test-local-llm  run the tests that use a small local language model (downloads 130 MB, once)"
-	@echo "make check   everything CI runs: format, lint, types, architecture, docs, tests, wheel"
+	@echo "make check   what CI runs, without Ray: format, lint, types, architecture, docs, tests, wheel"
 	@echo "make docs    build the documentation site in out/docs"
 	@echo "make benchmark  measure the engine's overhead per call, compared with a bare client"
 	@echo "make model   refit the embedded judge (needs the training data, see training/README.md)"
@@ -121,7 +121,7 @@ evaluate-model: $(VENV)/.model
 	@$(BIN)/python training/evaluate_band.py --data $(DATA)
 	@$(BIN)/python training/evaluate_trace.py --data $(DATA)
 	@OMP_NUM_THREADS=1 $(BIN)/python training/evaluate_nuggets.py --data $(DATA) --refit
-	@$(BIN)/python -m pytest -q -s tests/judges/test_embedded_adversarial.py
+	@$(BIN)/python -m pytest -q -s tests/judges/test_embedded_adversarial.py tests/judges/test_embedded_twins.py
 	@$(BIN)/python benchmarks/embedded.py
 
 lock: $(VENV)/.dev
