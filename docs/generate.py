@@ -51,7 +51,8 @@ _PROMPTS: Final[Mapping[str, str]] = {
 MEANINGS: Final[Mapping[str, str]] = {
     "judges.NAME.model": "Name of the model, as the endpoint knows it. Required, except for `embedded`.",
     "judges.NAME.provider": "A preset from [judges](judges.md). Required, unless `base_url` is set.",
-    "judges.NAME.base_url": "Address of the API, to which `/chat/completions` is added. No password or query.",
+    "judges.NAME.base_url": "Address of the API, to which `/chat/completions` is added (`anthropic`: `/messages`). No "
+    "password or query.",
     "judges.NAME.api_key_env": "Environment variable with the key. Default: that of the provider. If empty, no key "
     "is sent.",
     "judges.NAME.concurrency": "Maximum number of concurrent calls. For `llamacpp`, `lmstudio` and `ollama`, the "
@@ -71,7 +72,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     **{f"judges.NAME.prompts.{name}": f"Overrides `prompts.{name}` for this judge." for name in _PROMPTS},
     "judges.NAME.seed": "Seed to send with each request.",
     "judges.NAME.extra_body": "Extra fields to add to each request.",
-    "judges.NAME.threshold": "Lowest probability that gets the best label, for `embedded` and `nli`.",
+    "judges.NAME.threshold": "Lowest probability that gets the best label, for `embedded` (0.35 to 1) and `nli` (0.1 "
+    "to 0.95).",
     "judges.NAME.price.input": "Dollars per million input tokens. Set `input` and `output` to replace the price list.",
     "judges.NAME.price.output": "Dollars per million output tokens.",
     "judges.NAME.price.cached": "Dollars per million cached input tokens. Default: the same as `input`.",
@@ -89,7 +91,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "check.corrected": "Whether to apply `min` to the lower bound of the mean corrected with human labels.",
     "engine.deadline": "Maximum seconds for all tries of a call. Default: 300, or the timeout of the judge if it is "
     "longer.",
-    "engine.tries": "Maximum number of tries per call.",
+    "engine.tries": "Maximum number of tries per call, not counting HTTP 429.",
     "rubric": 'Your own criteria: `[rubric.NAME]`, `criterion = "…"`. See [rubric](../tasks/own-criteria.md).',
     "metrics": "Maps a metric to its parameters: `[metrics.grounding]`, `threshold = 0.8`. See [metrics](metrics.md).",
     **{

@@ -324,7 +324,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     concurrency: int | None = option(
         "--concurrency", metavar="N", least=1,
-        help="Max concurrent calls per judge [default: 64; 4 for llamacpp, lmstudio and ollama]",
+        help="Max concurrent calls per endpoint and key [default: 64; 4 for llamacpp, lmstudio and ollama]",
     )
     max_cost: float | None = option(
         "--max-cost", metavar="DOLLARS", help="Stop before the cost exceeds this; exits 4.",
@@ -390,7 +390,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     )
     cases: bool = option("--cases", help="With -o: also write one file per record.", commands=RUNS, unless=False)
     zstd: bool = option(
-        "--zstd", help="With -o: write results.jsonl.zst, about a sixth as large.", commands=f"{RUNS} merge",
+        "--zstd", help="With -o: write results.jsonl.zst, about a tenth as large.", commands=f"{RUNS} merge",
         unless=False,
     )
     report: bool = option(

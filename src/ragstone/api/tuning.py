@@ -296,7 +296,7 @@ def tune(
         parameters: Parameters of the metric.
         fields: Maps a canonical field to a path.
         structured: Whether a JSON schema is sent.
-        concurrency: Maximum concurrent calls per judge.
+        concurrency: Maximum concurrent calls per endpoint and key.
         rpm: Maximum requests per minute.
         tpm: Maximum tokens per minute.
         max_cost: Maximum total cost of all combinations, in dollars.

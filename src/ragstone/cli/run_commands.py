@@ -104,7 +104,7 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
 @command(app, "ragstone merge results/")
 @with_options(
     "merge",
-    zstd="Write results.jsonl.zst, about a sixth as large.",
+    zstd="Write results.jsonl.zst, about a tenth as large.",
     report="Also write report.html [default: yes]",
 )
 def merge(
