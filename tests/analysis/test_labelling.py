@@ -181,3 +181,8 @@ def test_the_criterion_that_is_named_is_labelled(tmp_path: Path) -> None:
         assert unit["response"] == text_hash(run[record["id"]]["response"]), "other responses have the same criterion"
     with pytest.raises(InputError, match=r"no verdicts for 'rubric.short' .* verdicts for rubric.tone, rubric.brief"):
         label(run, metric="rubric.short")
+    given = [{**row, "rubric": {"criteria": {"named": {"criterion": "Names it."}}}} for row in rows(1)]
+    judge = ScriptedJudge({"rubric": ["polite", "yes", "yes"]})
+    run = evaluate(given, "rubric", judge, store=tmp_path / "s.db", parameters={"rubric": {"criteria": criteria}})
+    with pytest.raises(InputError, match=r"rubric.own: a record's own criteria cannot be labelled"):
+        label(run, tmp_path / "l.html", metric="rubric.own")

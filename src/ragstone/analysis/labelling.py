@@ -268,7 +268,10 @@ def _question(run: AnyRun, metric: str, results: Sequence[Result]) -> Rate | Tra
             own = [asked.units[unit["id"]] for unit in _units(result, metric) if unit["id"] in asked.units]
             if isinstance(asked.question, Rate) and own and own[0].scale:
                 return replace(asked.question, units=tuple(own))
-            return asked.question
+            if own or not made.open_columns:
+                return asked.question
+    if made.open_columns:  # else the page would offer the labels of another criterion
+        raise InputError(f"{metric}: a record's own criteria cannot be labelled, since each has a scale of its own")
     raise InputError(f"{metric}: no drawn record was judged, so the scale is unknown; draw more records")
 
 
