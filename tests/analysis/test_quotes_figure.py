@@ -201,6 +201,18 @@ def test_the_screen_of_a_run_says_how_many_were_found(weighed: Run) -> None:
     )
 
 
+def test_a_quote_of_a_criterion_is_missing_in_the_response(tmp_path: Path) -> None:
+    """Not in the passages, which its judge may not have seen."""
+    made_up = Quote("", None, "Purple elephants sing", verbatim=False)
+
+    def answer(question: Any) -> Rated:
+        return Rated(tuple(Verdict(unit, "no", 0.0, "scripted", 0, evidence=(made_up,)) for unit in question.units))
+
+    parameters = {"rubric": {"criteria": {"polite": {"criterion": "It is polite."}}}}
+    run = evaluate([row(1)], "rubric", ScriptedJudge(answer), store=tmp_path / "s.db", parameters=parameters)
+    assert "not found in the response “Purple elephants sing”" in shown(case(run.result("r1"), 1, 1, Look(100)))
+
+
 def test_a_run_of_an_earlier_version_is_counted_when_it_is_shown(weighed: Run) -> None:
     """Its summary has no such figures; its results have the quotes."""
     summary = {name: value for name, value in weighed.summary().items() if name != "quotes"}

@@ -22,7 +22,7 @@ from ragstone.render.terminal.screen import DOT, Look, Page, facts, heading, ind
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.wording import ORDER, drawn_at, grade_said, kind_of, lacks_words, source_of, word
+from ragstone.render.wording import ORDER, drawn_at, grade_said, in_response, kind_of, lacks_words, source_of, word
 
 SHOWN: Final = 800
 """Maximum length, in characters, of earlier turns unless the record is shown in full."""
@@ -278,7 +278,8 @@ class _Drawing:
         elif self.full or kind_of(verdict) in ("no", "partly", "unjudged"):
             said = word(score["metric"], verdict, score["signature"])
             text = Text(f"{said}: {self.grounds.shown(unit_text(self.result, unit))}")
-            yield marked([(self.look.mark(kind_of(verdict)), Group(text, *self.grounds.because(verdict)))], margin=1)
+            why = self.grounds.because(verdict, of_response=in_response(score["metric"]))
+            yield marked([(self.look.mark(kind_of(verdict)), Group(text, *why))], margin=1)
 
     def repeats(self) -> RenderableType | None:
         """Return the spread of scores that were repeated; None if there are none."""
