@@ -408,8 +408,9 @@ def test_a_model_is_paid_once(project: Project, endpoint: FakeServer, pytester: 
         ({"rate_500": 1.0, "faulty_attempts": 99}, (), ["*500*"]),
         ({"api_key": "secret"}, (), ["E*BackendError: *401*", "E*hint: *"]),
         ({}, ("--ragstone-offline",), ["*1 error*"]),
+        ({}, ("-o", "ragstone_offline=true"), ["*1 error*"]),
     ],
-    ids=["down", "wrong key", "offline without a reply"],
+    ids=["down", "wrong key", "offline without a reply", "offline by pytest.ini"],
 )
 def test_an_endpoint_that_does_not_answer_is_an_error(
     project: Project, endpoint: FakeServer, knobs: Any, arguments: tuple[str, ...], told: list[str]

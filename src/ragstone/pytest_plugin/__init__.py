@@ -43,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("ragstone_judge", "judge for tests that name none", default="")
     parser.addini("ragstone_store", "path of the store, relative to this file", default="")
     parser.addini("ragstone_config", "configuration file, relative to this file", default="")
+    parser.addini("ragstone_offline", "send nothing; use stored replies only", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -208,7 +208,8 @@ def _check_fields(metrics: Sequence[str] | str | None, record: Mapping[str, Any]
 
 def _of_session(config: pytest.Config) -> dict[str, Any]:
     """Return the session's options, from pytest's command line, else from its configuration."""
-    found: dict[str, Any] = {"offline": True} if config.getoption("ragstone_offline") else {}
+    offline = config.getoption("ragstone_offline") or config.getini("ragstone_offline")
+    found: dict[str, Any] = {"offline": True} if offline else {}
     for name in ("judge", "store", "config"):
         said, written = config.getoption(f"ragstone_{name}"), config.getini(f"ragstone_{name}")
         folder = config.invocation_params.dir if said else (config.inipath or config.rootpath / "pytest.ini").parent
