@@ -367,9 +367,9 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
         commands=RUNS,
     )
     workers: int | None = option(
-        "--workers", metavar="N", help="Worker processes [default: all cores if the judge is single-threaded, else 1]",
+        "--workers", metavar="N", help="Worker processes [default: 1 per 256 records for the embedded judge, else 1]",
         commands=f"{RUNS} merge", setting="run.workers", example=4, least=1,
-        note="Number of worker processes. Default: one per core for single-threaded judges such as embedded, else 1.",
+        note="Number of worker processes. Default: for embedded, 1 per 256 records, at most 1 per core; else 1.",
     )
     shard: str | None = option(
         "--shard", metavar="I/N", commands="run",
