@@ -64,6 +64,14 @@ def test_the_interval_is_resampled_where_ten_are_there_and_a_quarter_differ(
     assert (found.moved, found.method) == (moved, method)
 
 
+@pytest.mark.parametrize(("moved", "count"), [(7, 10), (11, 12), (17, 20), (28, 30)])
+def test_where_nearly_all_fall_by_the_same_the_interval_shows_a_fall(moved: int, count: int) -> None:
+    """A resample of equal differences has no spread: the more records fell, the more of these there are."""
+    found = paired([1.0] * count, [0.0] * moved + [1.0] * (count - moved))
+    assert found.high is not None
+    assert found.high < -0.25
+
+
 def test_where_all_differ_by_the_same_the_test_speaks_alone() -> None:
     """There is no spread to estimate an interval from."""
     found = paired([0.5] * 8, [0.6] * 8)

@@ -192,18 +192,19 @@ def _interval(
     """Return the 95% interval of the mean difference, within the range of possible differences, and the method used.
 
     It is the bootstrap of the studentized mean (Efron and Tibshirani 1993, ch. 12.5), which handles the skew of few
-    values. With fewer than ``FEW`` values, or if fewer than a quarter differ, the bootstrap is unstable, and from
-    ``LARGE`` on it agrees with Student's t up to its own noise: in these cases, the interval is Student's t.
+    values. With fewer than ``FEW`` values, or if fewer than a quarter differ, the bootstrap is unstable; if nearly all
+    differ by the same amount, too many resamples have no spread, and it has no end; and from ``LARGE`` on it agrees
+    with Student's t up to its own noise. In these cases, the interval is Student's t.
     """
-    count = len(sums)
+    count, tail = len(sums), int(LEVEL / 2 * RESAMPLES)
     if not error:
         return None, None, "none"
-    if not FEW <= count < LARGE or 4 * sum(map(bool, sums)) < count:
-        half = t_quantile(1 - LEVEL / 2, count - 1) * error
-        return max(centre - half, -1.0), min(centre + half, 1.0), "t"
-    drawn = sorted(_studentized(centre, sums, sizes, seed))
-    tail = int(LEVEL / 2 * RESAMPLES)
-    return max(centre - drawn[-tail - 1] * error, -1.0), min(centre - drawn[tail] * error, 1.0), "bootstrap-t"
+    if FEW <= count < LARGE and 4 * sum(map(bool, sums)) >= count:
+        drawn = sorted(_studentized(centre, sums, sizes, seed))
+        if math.isfinite(drawn[-tail - 1]) and math.isfinite(drawn[tail]):
+            return max(centre - drawn[-tail - 1] * error, -1.0), min(centre - drawn[tail] * error, 1.0), "bootstrap-t"
+    half = t_quantile(1 - LEVEL / 2, count - 1) * error
+    return max(centre - half, -1.0), min(centre + half, 1.0), "t"
 
 
 def _studentized(centre: float, sums: Sequence[float], sizes: Sequence[int], seed: int) -> Iterable[float]:
