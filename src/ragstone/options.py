@@ -255,7 +255,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     # fmt: off
     nuggets: Path | str | None = option(
         "--nuggets", metavar="FILE", help="File of nuggets by topic; used instead of the records' own nuggets.",
-        commands="run estimate assign tune", setting="run.nuggets", example="bank.jsonl",
+        commands="run estimate assign tune validate", setting="run.nuggets", example="bank.jsonl",
     )
     topics: Path | str | None = option(
         "--topics", metavar="FILE", help="File of questions by topic, for records without a question.",

@@ -360,6 +360,11 @@ def test_validate_says_where_recall_has_or_could_make_nuggets() -> None:
     for given, able in ((rows[:3], 2), (rows, 1)):
         write("a.jsonl", *given)
         assert ragstone("validate", "a.jsonl", "--json").json["able"]["nugget_recall"] == able
+    write("bank.jsonl", {"id": "1", "nuggets": ["steel"]})
+    Path("q.qrels").write_text("1 0 a 1\n")
+    write("b.jsonl", {**alone, "id": "1", "contexts": ["It is steel."]}, {**alone, "id": "2"})
+    read = ragstone("validate", "b.jsonl", "--nuggets", "bank.jsonl", "--qrels", "q.qrels", "--json").json["present"]
+    assert (read["nuggets"], read["relevant"]) == (1, 1)
     assert ragstone("run", "a.jsonl", "--json").json["metrics"]["nugget_recall.all"]["scored"] == 1
 
 

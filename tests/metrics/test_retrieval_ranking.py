@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from material import columns, nobody, record
 
 from ragstone import evaluate
-from ragstone.errors import RecordError
+from ragstone.errors import ConfigError, RecordError
 from ragstone.metrics.retrieval_ranking import COLUMNS, RetrievalRanking, measures
 from ragstone.questions import Rate
 from ragstone.records.topics import read_qrels
@@ -142,8 +142,19 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
     one, other = (run[name]["scores"][3] for name in ("t1", "t3"))
     assert (one["metric"], one["value"]) == ("retrieval_ranking.mrr", 0.5)
     assert f"relevance:qrels#{read_qrels(path).digest}" in one["signature"]
-    assert other["signature"] != one["signature"]  # a judge graded it
+    assert (other["value"], other["status"]) == (None, "missing_field")  # no judge grades it instead
     assert "relevant: topic is not in the qrels" in run["t3"]["notes"]
+    with pytest.raises(ConfigError, match=r"q\.qrels judges no topic of .*: its topics look like 't1', .* like 't3'"):
+        evaluate(rows[1:], "retrieval_ranking", qrels=path)
+
+
+def test_a_bank_does_not_stand_for_qrels(tmp_path: Path) -> None:
+    """Only a file of relevant ids replaces the judge of this metric."""
+    path = tmp_path / "bank.jsonl"
+    path.write_text('{"qid": "t1", "nuggets": ["fact"]}')
+    row = {"id": "t1", "question": "What?", "contexts": ["A."], "response": "A."}
+    run = evaluate([row], ["retrieval_ranking", "nugget_recall"], nuggets=path)
+    assert run["t1"]["scores"][0]["value"] is not None
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 AUTO_CALLS: Final = 2
 """``auto`` chooses only metrics with at most this many LLM calls per record."""
-FILES: Final = {"nuggets": "--nuggets", "relevant": "--qrels"}
-"""Fields that can come from a file, with its option."""
+FILES: Final = {"nuggets": "nuggets", "relevant": "qrels"}
+"""Fields that can come from a file, with the name of its option."""
 GENERATORS: Final = 1000
 """The maximum number of distinct generator names to collect."""
 LIBRARIES: Final = (*TEXT_LIBRARIES, "json-repair", "jinja2", "genai-prices")
@@ -184,7 +184,10 @@ def _plan(
 
     found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:
-        raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {brought.trouble()}")
+        why = brought.trouble(bank.nuggets)
+        raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {why}")
+    if qrels is not None and not found.present["relevant"]:
+        raise ConfigError(f"{qrels.name} judges no topic of {source.name}: {brought.trouble(qrels.grades)}")
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     chosen = tuple(metric.expecting(overridden=metric.name in brought.overridden) for metric in chosen)
@@ -288,14 +291,13 @@ def choose(
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks
         else:
-            careful = {} if by_name and spec.nuggets is None else metric.in_suites
+            from_file = any(getattr(spec, FILES[field]) is not None for field in metric.wants)
+            careful = {} if by_name and not from_file else metric.in_suites
             made = metric().with_parameters({**careful, **spec.parameters.get(name, {})})
             lacking = [wanted for wanted in metric.wants if not present.get(wanted)]
             if lacking and metric.in_suites.items() <= made.parameters().items():
-                file = FILES[lacking[0]]
-                raise ConfigError(
-                    f"{name} needs {' and '.join(lacking)}; no record has any; specify a file with {file}"
-                )
+                needed = f"{name} needs {' and '.join(lacking)}; no record has any"
+                raise ConfigError(f"{needed}; specify a file with --{FILES[lacking[0]]}")
             chosen.append(made)
     for name, parameters in spec.parameters.items():
         if parameters and name not in wanted and name not in left_out:
@@ -361,13 +363,11 @@ class _Brought:
         """Return the steps that every record answers, with the source of the answers."""
         return {task: self._tokens[task] for task, count in self._counts.items() if count == self._records}
 
-    def trouble(self) -> str:
-        """Return why a bank has no nuggets for these records: its lists are empty, or its topics differ."""
-        assert self._bank is not None
-        if self._empty:
+    def trouble(self, by_topic: Mapping[str, Any]) -> str:
+        """Return why a file has nothing for these records: its lists are empty, or its topics differ."""
+        if self._empty and self._bank is not None and by_topic is self._bank.nuggets:
             return f"its lists are empty for {self._empty} of {self._records} records"
-        first = next(iter(self._bank.nuggets), "")
-        return f"its topics look like '{first}', the records' like '{self._topic}'"
+        return f"its topics look like '{next(iter(by_topic), '')}', the records' like '{self._topic}'"
 
 
 def _answers_of(record: Record, bank: Bank | None, qrels: Qrels | None) -> dict[Task, str]:

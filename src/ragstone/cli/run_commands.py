@@ -145,7 +145,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     skips = spec.on_error == "skip"
     found, able = api.validate(
         file, fields=options.fields, input_format=options.input_format, records_path=options.records_path,
-        on_error="skip", config=options.config, topics=options.topics, qrels=options.qrels,
+        on_error="skip", config=options.config, topics=options.topics, qrels=options.qrels, nuggets=options.nuggets,
     )  # fmt: skip
     following = ""
     if file != "-" and (found.options or any(able.values())):  # a pipe is gone; unread columns must be mapped first
