@@ -151,6 +151,24 @@ def test_unjudged_nuggets_are_counted_and_in_no_mean() -> None:
     assert "unjudged" not in ragstone("nuggets", "score", "b.jsonl").out
 
 
+@pytest.mark.parametrize(
+    ("nuggets", "said"),
+    [
+        ([("vital", "support"), ("okay", "1")], "assignment is not support, partial_support or not_support; ignored"),
+        ([("vital", "support"), (None, "support")], "some have no importance; they count as okay"),
+        ([("vital", "support"), ("vital", "failed")], "differ from those of another system for this topic"),
+        ([("vital", "support"), ("okay", "failed")], ""),
+    ],
+)
+def test_odd_nuggets_are_noted(nuggets: list[tuple[str | None, str]], said: str) -> None:
+    """A label that is not known is no judge's failure, and systems with other nuggets cannot be compared."""
+    write("a.jsonl", assigned("a", "t", ("vital", "support"), ("okay", "support")), assigned("b", "t", *nuggets))
+    notes = ragstone("nuggets", "score", "a.jsonl", "--json").json["notes"]
+    assert bool(said) == bool(notes)
+    assert not said or f"a.jsonl:2: nuggets: {said}" in " ".join(notes)
+    assert all(note in done("nuggets", "score", "a.jsonl").flat for note in notes)
+
+
 @pytest.mark.parametrize("form", ["tot", "ir_measures", "jsonl"])
 def test_rows_are_written_in_forms_that_others_read(form: Any) -> None:
     """The same numbers come back, the means under the topic all."""
@@ -262,13 +280,15 @@ def test_bad_input_of_score_is_one_line() -> None:
     write("bare.jsonl", assigned("a", "t1", ("vital", None)))
     write("twice.jsonl", share("a", "t1", 1), share("a", "t1", 2))
     write("a.jsonl", share("a", "t1", 1))
+    write("labels.jsonl", assigned("a", "t1", ("vital", "Supported")), share("a", "t2", 0, 1, status="empty"))
     write("traces.jsonl", row(1))
     Path("four.txt").write_text("a b c 0.5\n", encoding="utf-8")
     for arguments, said in (
         (("none.jsonl",), "none.jsonl: no such file"),
         (("bare.jsonl",), "no nugget is assigned; assign them with: ragstone nuggets assign"),
         (("traces.jsonl",), "traces.jsonl:1: no nuggets; expected assignment records"),
-        (("twice.jsonl",), "system 'a' has two answers for topic 't1'"),
+        (("twice.jsonl",), "twice.jsonl:2: system 'a' has two answers for topic 't1'; keep one of them"),
+        (("labels.jsonl",), "no nugget is assigned; labels.jsonl:1: nuggets: assignment is not support"),
         (("a.jsonl", "a.jsonl"), "given twice"),
         (("a.jsonl", "--against", "four.txt"), "specify the format: tot or ir_measures"),
         (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),

@@ -66,10 +66,11 @@ class Standing(Struct, frozen=True):
 
 
 class Leaderboard(Struct):
-    """Entries in the order added; each takes only a few numbers of memory."""
+    """Entries in the order added; each takes only a few numbers of memory. ``notes`` report oddities in the input."""
 
     measures: tuple[str, ...] = ()
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def add(self, entry: Entry) -> None:
         """Add an entry; raise InputError for a second answer of a run to the same topic."""

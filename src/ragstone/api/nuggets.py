@@ -34,19 +34,25 @@ from ragstone.api.running import progress_of, run, set_aside_if_damaged
 from ragstone.config import objects, resolve
 from ragstone.engine.run import Engine, Job
 from ragstone.engine.tally import Tally
-from ragstone.errors import ConfigError, InputError
+from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.forecast.summary import Estimate
 from ragstone.metrics.nuggetset import NuggetBank
 from ragstone.options import RunOptions
 from ragstone.output.formats.assignments import assignment
-from ragstone.records import SetAside, has, offered, open_records, survey
+from ragstone.records import SetAside, has, offered, open_records, survey, values
 from ragstone.records.banks import autojudge_line, bank_line
 from ragstone.records.leaderboards import Form, read_leaderboard
+from ragstone.records.survey import Notes
 from ragstone.store.database import Store
 from ragstone.types import Nugget, Record, nouns
 
 Write = Callable[[bytes], object]
 """Receives each output line, without its line end."""
+
+OTHER_NUGGETS: Final = "nuggets: differ from those of another system for this topic; their scores are not comparable"
+SOME_RATED: Final = "nuggets: some have no importance; they count as okay"
+OF_SCORES: Final = (values.NO_ASSIGNMENT, values.NO_IMPORTANCE, values.SAME_NUGGET, values.BOTH)
+"""Notes on nuggets that affect scores."""
 
 PARAMETERS: Final = ("window", "max_nuggets", "keep", "min_judgment")
 """The parameters of nugget_recall that also apply to creating a bank."""
@@ -226,12 +232,13 @@ def score_nuggets(
     if against is None:
         return Scored(board, on_missing)
     theirs = from_rows(read_leaderboard(against, form)) if _is_board(against, form) else leaderboard_of(against)
+    board.notes += theirs.notes
     return Scored(board, on_missing, rank_agreement(board, theirs, on_missing))
 
 
 def leaderboard_of(source: Any) -> Leaderboard:
     """Return the leaderboard of assignment records; InputError if a record has no nuggets or none is assigned."""
-    board = Leaderboard()
+    board, notes, banks = Leaderboard(), Notes(), dict[str, int]()
     with open_records(source, blocks=metrics.blocks()) as records:
         name = Path(records.name).name.partition(".")[0] or records.name
         for record in records:
@@ -242,9 +249,22 @@ def leaderboard_of(source: Any) -> Leaderboard:
                 raise InputError(
                     f"{record.where}: no nuggets; expected assignment records, as written by ragstone nuggets assign"
                 )
-            board.add(of_nuggets(run_of(record.meta, name), record.topic or record.id, nuggets, answered=answered))
-        if all(entry.unjudged == (entry.nuggets or 0) for entry in board.entries.values()):
-            raise InputError(f"{records.name}: no nugget is assigned; assign them with: ragstone nuggets assign")
+            topic = record.topic or record.id
+            try:
+                board.add(of_nuggets(run_of(record.meta, name), topic, nuggets, answered=answered))
+            except InputError as error:
+                raise RecordError(record.where, str(error), "keep one of them") from None
+            told = [note for note in record.notes if note in OF_SCORES]
+            told += [SOME_RATED] if len({nugget.importance is None for nugget in nuggets}) > 1 else []
+            bank = hash(frozenset((nugget.text, nugget.importance) for nugget in nuggets))
+            if nuggets and answered and banks.setdefault(topic, bank) != bank:
+                told.append(OTHER_NUGGETS)
+            for note in told:
+                notes.add(note, record.where)
+        board.notes = tuple(map(str, notes.ranked()))
+        if all(entry.unjudged == (entry.nuggets or 0) for entry in board.entries.values() if entry.answered):
+            why = board.notes[0] if board.notes else "assign them with: ragstone nuggets assign"
+            raise InputError(f"{records.name}: no nugget is assigned; {why}")
     return board
 
 

@@ -202,7 +202,7 @@ class _Counting(Struct):
 
     def assigned(self) -> Assigned:
         """Return the counts by name."""
-        from ragstone.output.formats.assignments import UNASSIGNED
+        from ragstone.records.values import UNASSIGNED
         from ragstone.render.terminal.banks import Assigned
 
         unjudged = self.grades.pop(UNASSIGNED, 0)
@@ -289,6 +289,7 @@ def _scored(scored: Scored, standings: list[Standing], measure: str, written: li
         "on_missing": scored.on_missing,
         "runs": [{**asdict(standing), "unjudged": unjudged[standing.run]} for standing in standings],
         "missing": scored.board.missing(),
+        "notes": scored.board.notes,
         "against": [
             {"measure": one.measure, "other": one.other, "runs": one.runs, "tau": one.tau} for one in scored.against
         ],

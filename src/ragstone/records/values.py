@@ -52,6 +52,8 @@ PRINTED: Final = re.compile(
 NUGGET_TEXTS: Final = ("text", "nugget")
 IMPORTANCES: Final[Mapping[str, Importance]] = {"vital": "vital", "okay": "okay", "ok": "okay"}
 ASSIGNMENTS: Final[Mapping[str, Assignment]] = {label: label for label in get_args(Assignment)}
+UNASSIGNED: Final = "failed"
+"""The label that TREC tools use for a nugget that could not be assigned."""
 NUGGET_SOURCES: Final = ("docids", "references", "sources")
 """Keys under which a nugget names its source passages."""
 GRADES: Final = ("grade", "relevance", "judgment", "rel", "score")
@@ -342,7 +344,7 @@ def _nugget(item: Any, number: int, notes: list[str]) -> Nugget:
     importance, assignment = _word(item, "importance", number), _word(item, "assignment", number)
     if importance and importance not in IMPORTANCES:
         notes.append(NO_IMPORTANCE)
-    if assignment and assignment not in ASSIGNMENTS:
+    if assignment not in ("", UNASSIGNED, *ASSIGNMENTS):
         notes.append(NO_ASSIGNMENT)
     shares = [_share(item.get(name)) if assignment else None for name in ("value", "strict")]
     return Nugget(item[key], IMPORTANCES.get(importance), ASSIGNMENTS.get(assignment), sources_of(item), *shares)

@@ -13,12 +13,10 @@ from ragstone.analysis.run import Run
 from ragstone.metrics import of_score
 from ragstone.output.export import line_format
 from ragstone.questions import SUPPORT_3
+from ragstone.records.values import UNASSIGNED
 
 if TYPE_CHECKING:
     from ragstone.result_types import UnitDict, VerdictDict
-
-UNASSIGNED: Final = "failed"
-"""The label that these tools use for a nugget that could not be assigned."""
 
 
 def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -169,6 +169,7 @@ def _below(told: Board, measures: Mapping[str, Column], shown: Mapping[str, Colu
     if empty := sum(entry.status == "no_nuggets" for entry in told.board.entries.values()):
         said.append(f"{plural(empty, 'answer')} without nuggets {'is' if empty == 1 else 'are'} excluded")
     lines: list[RenderableType] = [Prose("; ".join(said), "quiet")]
+    lines += [Prose(flat(note), "partly") for note in told.board.notes]
     if missing := told.board.missing():
         said_missing = flat(missed(missing))
         lines.append(Prose(f"{said_missing[:1].upper()}{said_missing[1:]}. {TREATED[told.on_missing]}", "partly"))
