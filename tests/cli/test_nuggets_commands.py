@@ -188,7 +188,7 @@ def test_a_form_without_runs_takes_a_folder_of_files() -> None:
     for where in ((), ("-o", "one.txt")):
         told = refused("nuggets", "score", "a.jsonl", "--format", "trec_eval", *where)
         assert "no column for the system, and there are 2 systems" in told
-        assert "(scores, tot, ir_measures, jsonl)" in told
+        assert "or use another format, e.g. --format tot" in told
     assert not Path("one.txt").exists()
     came = done("nuggets", "score", "a.jsonl", "--format", "trec_eval", "-o", "boards/")
     assert re.search(r"Files +boards: 2 files, one per system", came.flat)
@@ -290,7 +290,7 @@ def test_bad_input_of_score_is_one_line() -> None:
         (("twice.jsonl",), "twice.jsonl:2: system 'a' has two answers for topic 't1'; keep one of them"),
         (("labels.jsonl",), "no nugget is assigned; labels.jsonl:1: nuggets: assignment is not support"),
         (("a.jsonl", "a.jsonl"), "given twice"),
-        (("a.jsonl", "--against", "four.txt"), "specify the format: tot or ir_measures"),
+        (("a.jsonl", "--against", "four.txt"), "specify it with --against-format tot or ir_measures"),
         (("a.jsonl", "-o", "a.jsonl"), "would be overwritten"),
         (("a.jsonl", "-o", "no/such/x.jsonl"), "choose another file"),
     ):
@@ -493,6 +493,13 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     scored = ragstone("nuggets", "score", "assigned.jsonl", "--json").json
     assert means(scored, "strict_vital") == {"first": 1.0, "second": 0.0}
     assert ragstone("export", "1", "--format", "assignments").out == Path("assigned.jsonl").read_text(encoding="utf-8")
+    done("export", "1", "--format", "ir_measures", "-o", "board.tsv")  # its measures are those of the table
+    again = done(
+        "nuggets", "score", "assigned.jsonl", "--against", "board.tsv", "--against-format", "ir_measures"
+    )  # fmt: skip
+    assert re.search(r"^    strict_vital +1\.000$", again.out, re.MULTILINE)
+    done("nuggets", "assign", first, "--nuggets", bank, "-o", "one.jsonl")
+    assert {found["run_id"] for found in lines_of("one.jsonl")} == {"first"}
     assert "50% (95% CI 0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
 
 

@@ -323,12 +323,12 @@ def test_several_runs_are_one_source(tmp_path: Path) -> None:
     assert survey(open_records(paths)).records == 6
 
 
-def test_one_run_is_read_as_any_file(tmp_path: Path) -> None:
-    """It is given no name that it did not bring."""
+def test_one_run_is_named_in_a_list_only(tmp_path: Path) -> None:
+    """A list holds the runs of systems, also if it is of one; a file by itself gets no name."""
     path = written(tmp_path / "one.jsonl", [{"qid": "1"}])
-    for paths in ([path], (str(path),), str(path)):
+    for paths, meta in (([path], {"run_id": "one"}), ((str(path),), {"run_id": "one"}), (str(path), {})):
         (record,) = records(paths)
-        assert (record.meta, open_records(paths).name) == ({}, "one.jsonl")
+        assert (record.meta, open_records(paths).name) == (meta, "one.jsonl")
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

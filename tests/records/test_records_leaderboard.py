@@ -148,7 +148,7 @@ def test_a_leaderboard_of_many_topics_is_written_in_little_memory() -> None:
 def test_four_columns_need_a_format(tmp_path: Path) -> None:
     """Whatever they hold; named, the file is read."""
     path = written(tmp_path / "r", "r  101   all  1\r\n\r\nr\t102\tall\tTrue\r\n")
-    assert refusal(path) == "r: four columns in an unknown order; specify the format: tot or ir_measures"
+    assert refusal(path) == "r: four columns in an unknown order; specify it with --against-format tot or ir_measures"
     assert [row.topic for row in read_leaderboard(path, "tot")] == ["all", "all"]
     assert [row.topic for row in read_leaderboard(path, "ir_measures")] == ["101", "102"]
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from msgspec import Struct, field
 
 from ragstone.errors import InputError
-from ragstone.metrics.nugget_recall import COLUMNS, Held, recalls
+from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, recalls
 from ragstone.questions import SUPPORT_3
 from ragstone.records.leaderboards import SCORE, LeaderboardRow
 from ragstone.stats.means import kendall_tau, mean, rounded
@@ -209,7 +209,7 @@ def _written(measure: str) -> str:
 
 
 def _read(measure: str) -> str:
-    name = measure.removesuffix(SCORE)
+    name = measure.removeprefix(f"{NuggetRecall.name}.").removesuffix(SCORE)
     return name if name in COLUMNS else measure
 
 

@@ -178,7 +178,8 @@ def _read(path: Path, form: Form | Literal["auto"]) -> Iterator[tuple[str, Leade
     found = _cells(lines)
     wide = len(found[0][1])
     if form == "auto" and wide == 4:
-        raise RecordError(origin.name, "four columns in an unknown order", "specify the format: tot or ir_measures")
+        advice = "specify it with --against-format tot or ir_measures"
+        raise RecordError(origin.name, "four columns in an unknown order", advice)
     columns = COLUMNS["trec_eval" if form == "auto" else form]
     if len(columns) != wide:
         said = f"{counted(wide, 'column')}, but {form} has {' '.join(columns)}"

@@ -274,8 +274,8 @@ def open_records(
     Args:
         source: a path; ``-`` for standard input; ``hf://org/name[/config][@split]``; a list of these, the runs of
             several systems on the same topics; an iterable of dicts or Records; a pandas or polars frame; a
-            ``datasets.Dataset``. Input that can be read only once is copied to a private temporary file. With
-            several files, a record that names no run gets ``meta["run_id"]``: its file's name without extensions,
+            ``datasets.Dataset``. Input that can be read only once is copied to a private temporary file. In
+            a list of files, a record that names no run gets ``meta["run_id"]``: its file's name without extensions,
             including folders if two files have the same name.
         fields: canonical field to dotted path, see `Fields`.
         blocks: maps each key that may hold a metric's parameters to the metric's name.
@@ -371,8 +371,8 @@ def _in_turn(files: Sequence[Callable[[], Rows]]) -> Rows:
 
 
 def _runs(names: Sequence[str]) -> list[str]:
-    """Return run names for records that do not name their system; empty for a single file."""
-    if len(names) == 1:
+    """Return run names for records that do not name their system; empty for standard input alone."""
+    if [*names] == ["-"]:
         return [""]
     paths = [PurePath("stdin" if name == "-" else name) for name in names]
     short = [_printable(stem_of(path).name) for path in paths]

@@ -50,11 +50,9 @@ def board_of(run: Run) -> Leaderboard:
 def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: OnMissing = "warn") -> None:
     """Write a leaderboard as ``scores`` or in one of ``FORMS``; raise ConfigError if it does not fit the format."""
     if form == WITHOUT_RUN and len(board.runs) > 1:
-        others = ", ".join(other for other in (SCORES, *FORMS) if other != form)
         raise ConfigError(
             f"{form} has no column for the system, and there are {len(board.runs)} systems; write one file per system "
-            f"with -o DIR/, "
-            f"or use another format with --format ({others})"
+            "with -o DIR/, or use another format, e.g. --format tot"
         )
     target.writelines(_lines(_rows(board, form, on_missing), form))
 
