@@ -19,7 +19,7 @@ from ragstone.analysis.run import main_scores, part_said
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, each_scores
 from ragstone.errors import InputError
-from ragstone.metrics import best_at_zero, instead_of, of_score
+from ragstone.metrics import best_at_zero, column_of, instead_of, of_score
 from ragstone.records.fields import closest
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved
 from ragstone.stats.points import distance
@@ -237,7 +237,8 @@ def compare(
         )
     names = [name for name in _names(*shared.seen, metrics, sides) if name in shared.metrics]
     found = [_untested(name, shared) for name in names]
-    if any(of_score(name).task() == "assign" for name in names):
+    whole = names if metrics is None else [name for name in metrics if not column_of(name)]
+    if any(of_score(name).task() == "assign" for name in whole):  # a named column is the only test wanted
         found += _nuggets(shared)
     found = _tested(found)
     comparison = Comparison(
