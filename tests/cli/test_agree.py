@@ -56,6 +56,7 @@ def test_the_screen_says_how_far_to_trust_the_judge(store: str, labels: Labels, 
     )
     for part in (
         "people in rows, judge in columns",
+        "Krippendorff's alpha of the judge and all annotators ",
         "ana and ben: kappa 1.00",
         "to halve each interval, label this many more records: grounding 15",
     ):

@@ -138,7 +138,7 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     drawn = [indented(Fitted(columns))]
     whole = one.wholes if one.wholes is not one.leading else None
     told = [
-        _measures(one.leading),
+        _measures(one.leading, several=one.people_alphas is not None),
         *(
             [f"{agreement.wholes_said(one)}: kappa {agreement.kappa_said(whole.kappa, whole.interval)}"]
             if whole
@@ -153,14 +153,16 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     )
 
 
-def _measures(items: LabelAgreement) -> str:
+def _measures(items: LabelAgreement, *, several: bool) -> str:
+    """Return measures of the matrix, and alpha, which counts each of several annotators on their own."""
     matrix = items.matrix
     parts = [f"balanced accuracy {percent(matrix.balanced_accuracy)}", f"macro F1 {coefficient(matrix.macro_f1)}"]
     if len(items.labels) > 2:
         parts.append(
             f"kappa linear {coefficient(matrix.kappa('linear'))}, quadratic {coefficient(matrix.kappa('quadratic'))}"
         )
-    parts.append(f"Krippendorff's alpha {coefficient(items.alphas.nominal)}")
+    of = " of the judge and all annotators" if several else ""
+    parts.append(f"Krippendorff's alpha{of} {coefficient(items.alphas.nominal)}")
     if items.auroc is not None:
         parts.append(f"AUROC {coefficient(items.auroc)}")
     if items.calibration_error is not None:
