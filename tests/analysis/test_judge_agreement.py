@@ -402,7 +402,7 @@ def test_labels_without_a_draw_are_taken_for_a_random_sample_and_labels_without_
     kept = attached(found)["metrics"]["grounding"]
     assert (kept["corrected"], kept["withheld"]) == (None, lacking), "no gate passes on labels for other texts"
     assert found.notes == (
-        f"{lacking}; such labels are wrong if a response has changed, so --attach omits their corrected means",
+        f"{lacking}; they are wrong if a response has changed, so --attach and -o omit their corrected means",
         "the labels do not say how their records were drawn; intervals and corrections assume a random sample",
     )
     assert compare(*many(60, 40)).notes == ()

@@ -83,12 +83,13 @@ def test_a_shortcut_has_the_words_of_the_run_s_judge(judge: Any, word: str, tmp_
     runs = [
         evaluate(
             [{"id": "r1", "question": "q", "response": response, "contexts": [page]}], "response_groundedness",
-            judge, store=tmp_path / "s.db",
+            judge, store=tmp_path / "s.db", name=f"main_v{n}",
         )
-        for response in ("Purple elephants invented jazz in Lisbon.", "The kettle is made of steel.")
+        for n, response in enumerate(("Purple elephants invented jazz in Lisbon.", "The kettle is made of steel."))
     ]  # fmt: skip
     compare(*runs, out=tmp_path / "c.html")
     blocks = unpacked((tmp_path / "c.html").read_bytes())
+    assert blocks["first"]["headline"].startswith("response groundedness is 100.0 points higher in main_v1 (")
     (told,) = blocks[blocks["first"]["moved"]["response_groundedness"]["block"]]
     assert word in [side["word"] for row in told["changed"] for side in row["sides"] if side]
 

@@ -404,7 +404,7 @@ def _notes(rows: Sequence[LabelRow], scored: int, refused: Sequence[Refused]) ->
     if any(one.problem in ("changed_text", "other_response") for one in refused):
         yield "labels for changed texts are unused; if the rest are not a random sample of the run, label a new sample"
     if any(map(textless, rows)):
-        yield f"{TEXTLESS}; such labels are wrong if a response has changed, so --attach omits their corrected means"
+        yield f"{TEXTLESS}; they are wrong if a response has changed, so --attach and -o omit their corrected means"
     if any(row.draw is None for row in rows):
         yield "the labels do not say how their records were drawn; intervals and corrections assume a random sample"
     if (drawn := min((row.draw.of for row in rows if row.draw), default=scored)) < scored:

@@ -6,7 +6,7 @@ The terminal and the page use the same wording.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -51,11 +51,11 @@ def leading_of(found: Comparison) -> Compared | None:
     return next(iter([*shown, *(one for one in records if one.moved), *records]), None)
 
 
-def headline(found: Comparison, leading: Compared | None) -> str:
-    """Summarize the comparison in one or two sentences."""
+def headline(found: Comparison, leading: Compared | None, called: Callable[[str], str] = str) -> str:
+    """Summarize the comparison in one or two sentences; ``called`` returns how a metric is named."""
     if leading is None or leading.paired is None:
         return "No record has a value for the same metric in both runs."
-    pairs = leading.paired
+    pairs, metric = leading.paired, called(leading.metric)
     counted = plural(pairs.pairs, "paired record")
     if found.overlapping:
         counted = f"{number(pairs.pairs)} of {plural(max(found.first.records, found.second.records), 'record')} paired"
@@ -64,12 +64,12 @@ def headline(found: Comparison, leading: Compared | None) -> str:
     finding = said(leading, found.second.label)
     apart = points_apart(pairs.difference, found.second.label) if pairs.difference else ""
     if leading.finding in ("higher", "lower"):
-        words = f"{leading.metric} is {finding} ({counted})"
+        words = f"{metric} is {finding} ({counted})"
     elif not leading.tested:
         mean = apart or ("unchanged on average" if pairs.moved else "unchanged")
-        words = f"{leading.metric} is {mean} ({counted}). {finding[:1].upper()}{finding[1:]}"
+        words = f"{metric} is {mean} ({counted}). {finding[:1].upper()}{finding[1:]}"
     else:
-        words = f"{leading.metric}: {f'{apart}; ' * bool(apart)}{finding} ({counted})".replace(") (", "; ")
+        words = f"{metric}: {f'{apart}; ' * bool(apart)}{finding} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
         higher = f"{plural(pairs.wins, 'record')} {'scores' if pairs.wins == 1 else 'score'} higher"
         words += f". {higher}, {number(pairs.ties)} the same, {number(pairs.losses)} lower"

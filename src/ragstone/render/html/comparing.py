@@ -87,7 +87,7 @@ def comparison_page(
         "alone": [len(found.only_first), len(found.only_second)],
         "same_responses": found.same_responses,
         "tests": found.tests,
-        "headline": _MINUS.sub("\u2212", headline(found, leading)).replace("_", " "),
+        "headline": _MINUS.sub("\u2212", headline(found, leading, _called)),
         "leading": leading.metric if leading is not None else "",
         "warnings": in_the_way(found),
         "left_out": left_out(found),
@@ -101,6 +101,11 @@ def comparison_page(
     }
     names = [flat(side.name) for side in (found.first, found.second)]
     return page("compare", f"{names[0]} and {names[1]}", told, blocks)
+
+
+def _called(metric: str) -> str:
+    """Return a score's name in a sentence, e.g. ``nugget recall: strict all``."""
+    return metric.replace("_", " ").replace(".", ": ")
 
 
 def _side(side: Side, run: AnyRun) -> dict[str, Any]:
