@@ -257,6 +257,35 @@ def test_other_inputs_under_one_id_and_runs_that_did_not_end_are_warned_of(tmp_p
     assert "1 of 1 paired record has a different question in b than in a" in found.warnings
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "mixed"),
+    [
+        ("ab", "ba", True), ("abc", "acb", True), ("ab", "b", True), ("a", "ba", True),
+        ("ab", "ab", False), ("a", "b", False), ("ab", "cd", False), ("abc", "ab", False), ("", "ab", False),
+    ],
+)  # fmt: skip
+def test_records_of_other_systems_are_not_paired(tmp_path: Path, before: str, after: str, mixed: bool) -> None:
+    """The second system on a topic has the id ``t#2``; which one that is depends on the order of the files."""
+
+    def run(name: str, systems: str) -> str:
+        ids = [f"t#{n}" if n > 1 else "t" for n in range(1, 4)]
+        rows = zip(ids, systems or " ", strict=False)
+        return folder(
+            tmp_path / name,
+            [
+                result(one, n, [score("mine", 0.5)], meta={"run_id": who.strip()})
+                for n, (one, who) in enumerate(rows, 1)
+            ],
+        )
+
+    first, second = run("first", before), run("second", after)
+    if mixed:
+        with pytest.raises(InputError, match=r"records of system '.' in first have the ids of system '.' in second"):
+            compare(first, second)
+    else:
+        compare(first, second)
+
+
 def test_records_that_belong_together_are_clusters(tmp_path: Path) -> None:
     """By a field of meta; a record without it is a cluster of its own, and they are counted."""
 

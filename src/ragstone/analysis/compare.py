@@ -230,6 +230,13 @@ def compare(
     sides = _sides(first, second, *(shared.records + len(ids) for ids in shared.alone))
     if not shared.records:
         raise NoSharedRecordError(_apart(sides, *shared.alone))
+    for one, other in sorted(shared.matches):
+        if one and other and one != other and (one in shared.systems[1] or other in shared.systems[0]):
+            raise InputError(
+                f"records of system '{one}' in {sides[0].label} have the ids of system '{other}' in {sides[1].label}: "
+                "repeated ids are numbered in the order of the files; evaluate the same files in the same order, or "
+                "each system in a run of its own"
+            )
     if by is not None and shared.ungrouped == shared.records:
         told = next((result.typed.get("meta", {}) for result in first.results()), {})
         raise InputError(

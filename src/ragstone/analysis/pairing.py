@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from heapq import nsmallest
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from ragstone.analysis.scored import Kept, RecordScores, ScoreNumbers, signatures_differ
 from ragstone.stats.means import Mean, mean
 from ragstone.stats.paired_tests import Paired, paired, paired_by
+
+MOST_SYSTEMS: Final = 1000
+"""Maximum number of systems that are told apart; a field with more names something else."""
 
 
 class Pair(NamedTuple):
@@ -86,9 +89,10 @@ class SignaturePart(Struct, frozen=True):
 class SharedRecords:
     """The ``records`` in both runs; ``alone`` has the ids in one run only, ``seen`` all metrics of each run.
 
-    ``metrics`` are the ``wanted`` ones; ``nuggets`` are the single nuggets of the records' banks, ``vital`` those of
-    them that are. ``unreadable`` counts, for each run, those without any score. ``clusters`` numbers the groups by
-    ``by``. ``read_alone`` says whether any record in one run only was readable.
+    ``systems`` are the systems of the records in each run, ``matches`` those of paired records. ``metrics`` are the
+    ``wanted`` ones; ``nuggets`` are the single nuggets of the records' banks, ``vital`` those of them that are.
+    ``unreadable`` counts, for each run, those without any score. ``clusters`` numbers the groups by ``by``.
+    ``read_alone`` says whether any record in one run only was readable.
     """
 
     def __init__(
@@ -102,6 +106,8 @@ class SharedRecords:
         self.records = self.ungrouped = self.same_responses = self.other_questions = self.other_contexts = 0
         self.alone: tuple[list[str], list[str]] = [], []
         self.seen: tuple[dict[str, None], dict[str, None]] = {}, {}
+        self.systems: tuple[set[str], set[str]] = set(), set()
+        self.matches: set[tuple[str, str]] = set()
         self.metrics: dict[str, Values] = {}
         self.nuggets, self.vital = Nuggets(), Nuggets()
         self.clusters: dict[str, int] = {}
@@ -109,6 +115,9 @@ class SharedRecords:
         self.unreadable = [0, 0]
         self._new = partial(Values, moved, clustered=by is not None)
         for record, ours, theirs in side_by_side(first, second):
+            for systems, scores in zip(self.systems, (ours, theirs), strict=True):
+                if scores is not None and len(systems) < MOST_SYSTEMS:
+                    systems.add(scores.system)
             if ours is not None and theirs is not None:
                 self._add(Pair(record, ours, theirs, self._cluster(record, ours, by)), wanted)
             elif ours is not None:
@@ -137,6 +146,8 @@ class SharedRecords:
                         self.metrics[name] = self._new()
         for name, values in self.metrics.items():
             values.add(pair, pair.first.by_metric.get(name), pair.second.by_metric.get(name))
+        if len(self.matches) < MOST_SYSTEMS:
+            self.matches.add((pair.first.system, pair.second.system))
         self.records += 1
         self.ungrouped += pair.first.group is None
         self.same_responses += pair.first.response == pair.second.response

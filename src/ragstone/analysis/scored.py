@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.saved import AnyRun, SavedRun
 from ragstone.errors import InputError
 from ragstone.metrics import of_score
@@ -40,7 +41,7 @@ class RecordScores(Struct, frozen=True):
     """A record's scores by metric, its group, and digests of its texts; unless it was ``read``, it has no scores.
 
     ``nuggets`` maps the case-folded text of each nugget of its bank to its value (None: unjudged) and whether it is
-    vital.
+    vital. ``system`` is its ``run_id``, if it has one.
     """
 
     by_metric: Mapping[str, ScoreNumbers]
@@ -50,6 +51,7 @@ class RecordScores(Struct, frozen=True):
     contexts: bytes = b""
     nuggets: Mapping[str, tuple[float | None, bool]] = field(default_factory=dict)
     read: bool = True
+    system: str = ""
 
     def why_without(self, metric: str) -> str:
         """Return the status of a metric that has no value; empty if it has one.
@@ -114,6 +116,7 @@ def each_scores(run: AnyRun, by: str | None = None) -> Iterator[tuple[str, Recor
                 _digest([passage["text"] for passage in result.get("contexts") or ()]),
                 dict(_nuggets(result)) or NOTHING,
                 bool(by_metric),
+                shared.setdefault(system := run_of(result.get("meta", {})), system),
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
