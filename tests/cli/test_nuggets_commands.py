@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -500,6 +501,11 @@ def test_several_files_are_several_systems(answers: tuple[str, str, str]) -> Non
     assert re.search(r"^    strict_vital +1\.000$", again.out, re.MULTILINE)
     done("nuggets", "assign", first, "--nuggets", bank, "-o", "one.jsonl")
     assert {found["run_id"] for found in lines_of("one.jsonl")} == {"first"}
+    for kind in ("scores", "verdicts"):  # the id t1#2 does not tell the system
+        listed = csv.DictReader(ragstone("export", "1", "--format", "csv", "--rows", kind).out.splitlines())
+        assert list(dict.fromkeys((each["record"], each["topic"], each["run_id"]) for each in listed)) == [
+            ("t1", "t1", "first"), ("t2", "t2", "first"), ("t1#2", "t1", "second"), ("t2#2", "t2", "second"),
+        ]  # fmt: skip
     assert "50% (95% CI 0–100) of a topic's vital nuggets were found in the response" in ragstone("show", "1").flat
 
 

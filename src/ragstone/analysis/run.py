@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
-    "record", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
+    "record", "topic", "run_id", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
     "judge", "reason", "failure", "passage", "start", "end", "quote", "verbatim",
     "verdict", "tokens", "part", "confidence", "importance", "weight", "difference",
 )  # fmt: skip
 SCORE_COLUMNS = (
-    "record", "metric", "value", "status", "asked", "unjudged", "low", "high", "outcome", "reason",
+    "record", "topic", "run_id", "metric", "value", "status", "asked", "unjudged", "low", "high", "outcome", "reason",
     "calls", "cached", "shared", "input_tokens", "output_tokens", "dollars", "extraction_failed", "signature",
 )  # fmt: skip
 SENTENCE_COLUMNS = (
-    "record", "key", "passage", "start", "end", "text", "relevant", "utilized", "supported", "supports",
-    "supported_by",
+    "record", "topic", "run_id", "key", "passage", "start", "end", "text", "relevant", "utilized", "supported",
+    "supports", "supported_by",
 )  # fmt: skip
 
 COLUMN_KINDS: Final[Mapping[str, str]] = {
@@ -268,7 +268,7 @@ class Run:
                 failed = score["detail"].get("extraction_failed", False)
                 flat = {
                     "shared": 0, **score, **score["cost"],
-                    "record": result["id"], "cached": cached, "extraction_failed": failed,
+                    **_origin(result), "cached": cached, "extraction_failed": failed,
                 }  # fmt: skip
                 yield {column: flat[column] for column in SCORE_COLUMNS}
 
@@ -290,7 +290,7 @@ class Run:
                     flat = {
                         **rows.get(unit["id"], {}), **verdict, **quote,
                         "difference": points_between(plain, verdict["value"]),
-                        "record": result["id"], "metric": score["metric"], "unit": unit["id"],
+                        **_origin(result), "metric": score["metric"], "unit": unit["id"],
                         "level": unit["level"], "text": unit_text(result, unit), "quote": quote.get("text"),
                     }  # fmt: skip
                     yield {column: flat.get(column, "" if column == "failure" else None) for column in UNIT_COLUMNS}
@@ -427,8 +427,15 @@ def _rows_of(detail: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _sentence(result: Mapping[str, Any], row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    flat = {**row, **more, "record": result["id"]}
+    flat = {**row, **more, **_origin(result)}
     return {column: flat.get(column) for column in SENTENCE_COLUMNS}
+
+
+def _origin(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a row belongs to; ids such as ``101#2`` do not tell the system of a response."""
+    from ragstone.analysis.leaderboard import run_of  # noqa: PLC0415 - only tables need it
+
+    return {"record": result["id"], "topic": result["topic"], "run_id": run_of(result["meta"])}
 
 
 def unit_text(result: Mapping[str, Any] | ResultDict, unit: Mapping[str, Any] | UnitDict) -> str:
