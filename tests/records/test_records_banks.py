@@ -438,6 +438,22 @@ def test_a_run_that_names_topics_gets_its_questions_of_their_file() -> None:
     assert found[0].nuggets == (Nugget("It takes hot water"),)
 
 
+@pytest.mark.parametrize("name", ["t.tsv", "topics.rag24.test.txt"])
+def test_topics_are_lines_of_an_id_a_tab_and_a_question(name: str, tmp_path: Path) -> None:
+    """As TREC RAG 2024 has them; a table with a header is read as one."""
+    path = tmp_path / name
+    path.write_bytes(b"\xef\xbb\xbf2024-1\twhat is tea?\r\n\n2024-2\tQuestion\tand answer\n")
+    assert read_topics(path).questions == {"2024-1": "what is tea?", "2024-2": "Question\tand answer"}
+    (tmp_path / "h.tsv").write_text("qid\tquery\n7\tWhat?\n")
+    assert read_topics(tmp_path / "h.tsv").questions == {"7": "What?"}
+    path.write_text("7\tWhat?\n7\tWhy?\n")
+    with pytest.raises(RecordError, match=r":2: topic '7' is repeated with a different question"):
+        read_topics(path)
+    path.write_text("no tab\n")
+    with pytest.raises(RecordError):
+        read_topics(path)
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

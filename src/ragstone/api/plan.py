@@ -184,10 +184,11 @@ def _plan(
 
     found = survey(source, look, spec.shard)
     if bank is not None and not found.present["nuggets"]:
-        why = brought.trouble(bank.nuggets)
-        raise ConfigError(f"{bank.name} has no nuggets for any record of {source.name}: {why}")
+        raise ConfigError(f"{bank.name} has no nuggets for any topic of {source.name}: {brought.trouble(bank.nuggets)}")
     if qrels is not None and not found.present["relevant"]:
         raise ConfigError(f"{qrels.name} judges no topic of {source.name}: {brought.trouble(qrels.grades)}")
+    if spec.topics is not None and not found.present["question"]:
+        raise ConfigError(f"{spec.topics} has no topic of {source.name}, such as '{brought.topic}'")
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     chosen = tuple(metric.expecting(overridden=metric.name in brought.overridden) for metric in chosen)
@@ -291,7 +292,7 @@ def choose(
         if not by_name and (lacks := metric.lacks(present)):
             left_out[name] = lacks
         else:
-            from_file = any(getattr(spec, FILES[field]) is not None for field in metric.wants)
+            from_file = any(getattr(spec, FILES.get(field, ""), None) for field in metric.wants)
             careful = {} if by_name and not from_file else metric.in_suites
             made = metric().with_parameters({**careful, **spec.parameters.get(name, {})})
             lacking = [wanted for wanted in metric.wants if not present.get(wanted)]
@@ -345,15 +346,14 @@ class _Brought:
         self._bank, self._qrels = bank, qrels
         self._counts: Counter[Task] = Counter()
         self._tokens: dict[Task, str] = {}
-        self._records = 0
-        self._topic = ""
-        self._empty = 0
+        self._records = self._empty = 0
+        self.topic = ""
         self.overridden: set[str] = set()
 
     def add(self, record: Record) -> None:
         """Count one record."""
         self._records += 1
-        self._topic = self._topic or record.topic
+        self.topic = self.topic or record.topic
         self._empty += record.nuggets == ()
         self.overridden.update(record.overrides)
         self._tokens |= (found := _answers_of(record, self._bank, self._qrels))
@@ -367,7 +367,7 @@ class _Brought:
         """Return why a file has nothing for these records: its lists are empty, or its topics differ."""
         if self._empty and self._bank is not None and by_topic is self._bank.nuggets:
             return f"its lists are empty for {self._empty} of {self._records} records"
-        return f"its topics look like '{next(iter(by_topic), '')}', the records' like '{self._topic}'"
+        return f"its topics look like '{next(iter(by_topic), '')}', the records' like '{self.topic}'"
 
 
 def _answers_of(record: Record, bank: Bank | None, qrels: Qrels | None) -> dict[Task, str]:

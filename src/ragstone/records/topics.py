@@ -1,14 +1,15 @@
 """Read the questions of topics and their relevant passages (TREC qrels) from separate files.
 
 A topics file is any file of records with an id and a question, or of requests of TREC AutoJudge and RAGTIME:
-``{request_id, title, problem_statement, background}``, whose three texts form the question, one per line.
+``{request_id, title, problem_statement, background}``, whose three texts form the question, one per line. TREC RAG 2024
+has lines of an id, a tab and a question, without a header.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +18,11 @@ from msgspec.structs import replace
 
 from ragstone.errors import RecordError
 from ragstone.records.bytestream import origin_of
+from ragstone.records.fields import FIELD_OF
 from ragstone.records.jsontext import excerpt, not_text
 from ragstone.records.leaderboards import filled_lines
 from ragstone.records.mapping import NO_ID
+from ragstone.records.paths import folded
 from ragstone.records.source import open_records
 from ragstone.types import Record, passage_id
 
@@ -50,6 +53,28 @@ def read_topics(source: Any) -> Topics:
     Raise RecordError for a topic without an id or a question, or one repeated with a different question.
     """
     questions: dict[str, str] = {}
+    for where, name, question in _of_lines(source) or _of_records(source):
+        if questions.setdefault(name, question) != question:
+            found = f"topic {excerpt(name)} is repeated with a different question"
+            raise RecordError(where, found, "expected one question for each topic")
+    return Topics(questions)
+
+
+def _of_lines(source: Any) -> list[tuple[str, str, str]]:
+    """Return place, topic and question of each line; empty if the file has a header or another format."""
+    if not isinstance(source, str | os.PathLike) or not Path(source).is_file():
+        return []
+    origin = origin_of(Path(source))
+    found: list[tuple[str, str, str]] = []
+    for where, line in filled_lines(origin) if origin.suffix in (".tsv", ".txt") else ():
+        name, _, question = (line.decode() if not_text(line) is None else "").strip().partition("\t")
+        if not question or (not found and {folded(name), folded(question)} & FIELD_OF.keys()):
+            return []
+        found.append((where, name.strip(), question.strip()))
+    return found
+
+
+def _of_records(source: Any) -> Iterator[tuple[str, str, str]]:
     with open_records(source) as records:
         for record in records:
             assert isinstance(record, Record), "a source that stops sets nothing aside"
@@ -58,10 +83,7 @@ def read_topics(source: Any) -> Topics:
             if NO_ID in record.notes or not question.strip():
                 what = "without an id" if question.strip() else "without a question"
                 raise RecordError(record.where, f"a topic {what}", "expected {request_id, title} or {id, question}")
-            if questions.setdefault(name, question) != question:
-                found = f"topic {excerpt(name)} is repeated with a different question"
-                raise RecordError(record.where, found, "expected one question for each topic")
-    return Topics(questions)
+            yield record.where, name, question
 
 
 def _request(row: Mapping[str, Any]) -> str:
