@@ -15,6 +15,7 @@ from ragstone.errors import ConfigError, RecordError
 from ragstone.metrics.retrieval_ranking import COLUMNS, RetrievalRanking, measures
 from ragstone.questions import Rate
 from ragstone.records.topics import read_qrels
+from ragstone.render.facts import shortfall
 from ragstone.testing import ScriptedJudge
 from ragstone.types import Passage, Record
 
@@ -146,6 +147,13 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
     assert "relevant: topic is not in the qrels" in run["t3"]["notes"]
     with pytest.raises(ConfigError, match=r"q\.qrels judges no topic of .*: its topics look like 't1', .* like 't3'"):
         evaluate(rows[1:], "retrieval_ranking", qrels=path)
+
+
+def test_a_bad_order_of_relevant_passages_lacks_no_passage() -> None:
+    row = {"id": "t1", "contexts": [{"id": name, "text": "A."} for name in "ab"], "relevant": {"a": 1, "b": 3}}
+    result = evaluate([row], "retrieval_ranking")["t1"]
+    assert result.score("retrieval_ranking.ndcg")["value"] < 1
+    assert shortfall(result, result.score("retrieval_ranking.ndcg")) == ""  # not "0 of 2 passages not relevant"
 
 
 def test_a_bank_does_not_stand_for_qrels(tmp_path: Path) -> None:

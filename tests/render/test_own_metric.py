@@ -72,7 +72,7 @@ def test_a_notebook_says_it_too(run: Run) -> None:
 
 def test_files_hold_it(run: Run, tmp_path: Path) -> None:
     """The export of scores and verdicts, JUnit and Markdown."""
-    for rows, wanted in (("scores", f"bad,{NAME},0.333333333"), ("verdicts", "It weighs 9 kilos")):
+    for rows, wanted in (("scores", f"bad,bad,,{NAME},0.333333333"), ("verdicts", "It weighs 9 kilos")):
         export_run(run, "csv", rows, tmp_path / f"{rows}.csv")
         assert wanted in (tmp_path / f"{rows}.csv").read_text("utf-8")
     gate = check(run, min={NAME: 0.9})

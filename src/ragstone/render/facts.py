@@ -234,14 +234,14 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
 
 
 def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
-    """Return ``1 of 2 claims not found`` for a score with verdicts; empty if these are on the whole response."""
+    """Return ``1 of 2 claims not found`` for a score with verdicts; empty if none is wanting or on a part."""
     wanting = worst_first(result, score)
     name, levels = score["metric"], {unit["id"]: unit["level"] for unit in result["units"]}
     level = levels[score["verdicts"][0]["unit"]] if score["verdicts"] else ""
     finer = metrics.column_of(name) in metrics.of_score(name).ranked_by
     if finer and not wanting:
         return "not supported as a whole"
-    if level in ("", "response"):
+    if level in ("", "response") or not wanting:  # a rank can be lost without a verdict
         return ""
     counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
     sentence = sentence_of(name, score["signature"])
