@@ -23,6 +23,9 @@ from ragstone.errors import InputError
 
 DrawMode = Literal["random", "worst"]
 
+TEXTLESS: Final = (
+    "some labels do not name their response (add its text as response, or as text if only a part is labelled)"
+)
 BY_RESPONSE: Final = ("assign", "rubric")
 """Tasks that rate a whole response by a given nugget or criterion."""
 

@@ -72,6 +72,15 @@ def test_a_unit_has_its_label_or_the_reason_why_it_has_none(
 
 
 @pytest.mark.parametrize(
+    ("more", "noted"), [({}, True), ({"hash": "h"}, False), ({"hash": "h", "task": "assign"}, True)]
+)
+def test_labels_that_fit_any_response_are_noted(tmp_path: Path, more: dict[str, str], noted: bool) -> None:
+    """Those of one system would answer for all others."""
+    found = judge(tmp_path, row(**more), row(response="r"))
+    assert ("they also answer for other responses" in found.note) is noted
+
+
+@pytest.mark.parametrize(
     "question",
     [
         Rate("assign", (CLAIM,), YES_NO, passages=(Passage(RESPONSE, "It boils.", 1),)),

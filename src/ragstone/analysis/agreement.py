@@ -25,7 +25,7 @@ from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agre
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, scores_of
 from ragstone.errors import InputError
-from ragstone.labels import LabelRow, textless
+from ragstone.labels import TEXTLESS, LabelRow, textless
 from ragstone.metrics import NotInstalled, instead_of, of_score
 from ragstone.result_types import AgreementDict, MetricAgreementDict
 from ragstone.stats.agreement import Matrix
@@ -34,9 +34,6 @@ from ragstone.types import TRIVIAL, Printable, Scale
 
 DISAGREEMENTS: Final = 5
 PEOPLE: Final = "people"
-TEXTLESS: Final = (
-    "some labels do not name their response (add its text as response, or as text if only a part is labelled)"
-)
 
 
 class AnnotatorPair(Struct, frozen=True):

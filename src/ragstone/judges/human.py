@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Call, Dialogue, Failed, InProcess, Reply
 from ragstone.judges.tracing import Label, Labelling, traced
-from ragstone.labels import LabelRow, is_label_row, read_labels, text_hash
+from ragstone.labels import TEXTLESS, LabelRow, is_label_row, read_labels, text_hash, textless
 from ragstone.questions import (
     SCALES,
     SPECIAL,
@@ -105,7 +105,9 @@ class HumanJudge:
         self.backend = HumanBackend(labels)
         self._tasks = {task for _, task in labels}
         unchecked = any(line[:1] == b"{" and b'"sentences"' not in line for line in labels.values())
-        self.note = BY_NUMBER if unchecked else ""
+        rows = (row for line in labels.values() if line[:1] == b"[" for row in orjson.loads(line))
+        blind = any(textless(LabelRow(**row)) for row in rows)
+        self.note = BY_NUMBER if unchecked else f"{TEXTLESS}; they also answer for other responses" if blind else ""
         lines = b"\n".join(labels[key] for key in sorted(labels))
         self._digest = hashlib.blake2b(lines, digest_size=3).hexdigest()
 
