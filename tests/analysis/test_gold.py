@@ -179,6 +179,25 @@ def test_only_labels_that_match_no_metric_are_unused(tmp_path: Path) -> None:
     assert (found.rows, found.joined, found.refused) == (1, 1, ())
 
 
+def test_qrels_grade_the_passages_that_a_judge_graded(tmp_path: Path) -> None:
+    """By topic and passage; those that were not retrieved or not judged have no label, and no metric counts twice."""
+    texts = [{"id": name, "text": f"Text {name}."} for name in ("d1", "d2", "d3")]
+    rows = [{"id": name, "question": "Why?", "contexts": texts} for name in ("7", "8")]
+    judge = ScriptedJudge({"relevance": ["3", "0", "1"]})
+    run = evaluate(rows, ["context_relevance", "retrieval_ranking"], judge, store=tmp_path / "s.db")
+    path = tmp_path / "nist.txt"
+    path.write_text("7 Q0 d1 3\n7 Q0 d2 -1\n7 Q0 d9 2\n9 Q0 d1 1\n")
+    found = gold(path, run)
+    assert labels(found) == {("7/passage/1", "relevance"): "3", ("7/passage/2", "relevance"): "0"}
+    assert {row.annotator for row in found} == {"nist"}
+    agreed = agree(run, str(path), store=tmp_path / "s.db")
+    assert [one.leading.matrix.accuracy for one in agreed.metrics] == [1.0, 1.0]
+    assert (agreed.rows, agreed.joined, agreed.refused) == (2, 2, ())
+    path.write_text("9 Q0 d1 1\n")
+    with pytest.raises(InputError, match=r"nist\.txt: has no grade for a passage that a judge graded"):
+        gold(path, run)
+
+
 def test_verdicts_of_a_run_are_labels_by_its_judges(tmp_path: Path, assigned: Run) -> None:
     """Each carries the hash of its unit's text, so that a changed unit is refused."""
     rows = gold("last", assigned)

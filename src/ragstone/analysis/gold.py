@@ -25,6 +25,7 @@ from ragstone.labels import NO_TASK, LabelRow, of_reference, row_from_json, text
 from ragstone.metrics import of_score
 from ragstone.records import Fields, SetAside, label_imports, open_records, values
 from ragstone.records.paths import find
+from ragstone.records.topics import is_qrels, read_qrels
 from ragstone.result_types import ResultDict
 from ragstone.segment import folded
 from ragstone.stats.rankings import majority
@@ -40,8 +41,8 @@ MARKS: Final = frozenset(
 TRACED: Final = {"relevant": RELEVANT, "utilized": USED}
 """The suffix of the task for a label of context sentences, with RAGBench's key for sentences labelled yes."""
 FORMS: Final = (
-    f"{label_imports.FORMS}, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list 'labels' of "
-    "{unit, label}, or RAGBench's sentence keys"
+    f"{label_imports.FORMS}, TREC qrels, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list "
+    "'labels' of {unit, label}, or RAGBench's sentence keys"
 )
 NAMED: Final = 6
 """Maximum number of fields listed in a message."""
@@ -118,6 +119,10 @@ def _verdicts_of(judged: AnyRun) -> Gold:
 
 
 def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold:
+    if is_qrels(path):
+        if graded := list(_of_qrels(path, run)):
+            return Gold(graded)
+        raise InputError(f"{path}: has no grade for a passage that a judge graded in {run.name}")
     with closing(label_imports.rows_of(path)) as rows:
         first = next((row for _, row in rows), {})
     if {"id", "position", "scores"} <= first.keys():
@@ -131,6 +136,22 @@ def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold
         keys = ", ".join(map(str, list(first)[:NAMED]))
         raise InputError(f"{path}: contains no labels; its first record has {keys}; expected {FORMS}")
     return Gold(list(_joined(golds, run)))
+
+
+def _of_qrels(path: Path, run: AnyRun) -> Iterator[LabelRow]:
+    """Yield the grades of the passages that the run's judge graded; a negative grade is not relevant."""
+    qrels = read_qrels(path)
+    for result in run.results():
+        grades = qrels.grades.get(result["topic"], NOTHING)
+        units = {unit["id"]: unit for unit in result.typed.get("units", ())}
+        told = (
+            one["unit"] for task, one in _verdicts(result.typed) if task == "relevance" and one["judge"] != BY_RECORD
+        )
+        for name in dict.fromkeys(told):  # several metrics may share a verdict
+            unit = units[name]
+            if unit["level"] == "passage" and (grade := grades.get(unit["parent"])) is not None:
+                text = text_hash(unit_text(result, unit))
+                yield LabelRow(result["id"], name, "relevance", str(max(0, grade)), path.stem, hash=text)
 
 
 def _read(record: Record | SetAside) -> Record:

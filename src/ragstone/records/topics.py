@@ -105,6 +105,12 @@ class Qrels(Struct, frozen=True):
         return replace(record, relevant=found, notes=notes)
 
 
+def is_qrels(path: Path) -> bool:
+    """Return whether a file begins with a relevance judgment."""
+    cells = origin_of(path).head().partition(b"\n")[0].split()
+    return len(cells) == 4 and cells[3].removeprefix(b"-").isdigit()
+
+
 def read_qrels(path: Path | str) -> Qrels:
     """Read a qrels file of four columns, plain or compressed.
 
