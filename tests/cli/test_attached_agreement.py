@@ -122,7 +122,7 @@ def test_every_screen_shows_it_where_it_is_attached_and_only_there() -> None:
     assert "agreement" not in ragstone("check", "--min", "grounding=0", "--store", "s.db", "--json").json
     attach_agreement(run, agreement())
     came, told = screens(run)
-    assert f"Agreement {SAID[0]} {SAID[1]} {SAID[2]} Quotes" in told[0]
+    assert f"Labels {SAID[0]} {SAID[1]} {SAID[2]} Quotes" in told[0]
     for text in told:
         assert SAID[0].partition(":")[2] in text
         assert SAID[1] in text

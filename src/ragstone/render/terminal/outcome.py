@@ -178,7 +178,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
     """Return the judges, the calls, the cost, skipped metrics, locations of the results, and the next commands."""
     run, summary = told.run, told.summary
     rows = judge_rows(told.judged_by, told.judges, "" if place.quiet else told.embedded)
-    rows += told_rows("Agreement", told.agreement)
+    rows += told_rows("Labels", told.agreement)
     rows += told_rows("", told.notes, "quiet")
     for answered, sureness, saved in told.cascades:
         rows += [*told_rows("Cascade", [answered]), *told_rows("", [sureness], "quiet")]
