@@ -335,10 +335,16 @@ def test_a_table_makes_a_judge() -> None:
         ),
         ("[judges.a]\nmodel = 'm'\nprovider = 'opnai'", "judges.a: no provider 'opnai'; known: "),
         ("[judges.a]\nmodel = 'm'\nbase_url = 'ftp://x'", "judges.a.base_url: 'ftp://x' is not an address"),
+        *((f"[judges.{name}]\nmodel = 'm'\nbase_url = 'http://127.0.0.1:9/v1'",
+           f"judges.{name}: '{name}' is a built-in judge; give the table another name")
+          for name in ("embedded", "nli")),
     ],
-)
+)  # fmt: skip
 def test_a_table_must_say_where(text: str, message: str) -> None:
-    assert message in refusal(text, judge=["a"])
+    """Also a table with the name of a built-in judge, which would silently take its place."""
+    names = re.search(r"judges\.(\w+)", text)
+    assert names
+    assert message in refusal(text, judge=[names[1]])
 
 
 def test_an_unknown_judge_is_refused_with_the_closest() -> None:

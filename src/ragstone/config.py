@@ -409,6 +409,8 @@ def _spec(name: str, tables: Mapping[str, Mapping[str, Any]]) -> Spec:
             raise ConfigError(f"no judge '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {known}"))
         return _priced(judge_spec.parse(name))
     provider, address = table.get("provider", ""), table.get("base_url", "")
+    if name in (DEFAULT_JUDGE, NLI) and provider != name:
+        raise ConfigError(f"judges.{name}: '{name}' is a built-in judge; give the table another name")
     if provider in (DEFAULT_JUDGE, NLI):
         if other := next((key for key in table if key not in ("provider", "model", "threshold")), ""):
             raise ConfigError(f"judges.{name}.{other} has no effect on the judge {provider}; remove it")
