@@ -800,6 +800,7 @@ def test_a_near_miss_is_suggested() -> None:
         ({**cr, "user": {"name": "n", "id": "u"}, "agent_text": "t"}, ""),
         ({**cr, "userText": "t", "search_query": "q"}, f"{asked}search_query?"),
         ({**cr, "customer": {"said": "q", "name": "n"}}, f"{asked}customer.said?"),
+        ({**cr, "inputs": '{"query": "q"}'}, f"{asked}inputs.query?"),
         ({"contexts": ["c"], "question": "q", "bot": {"message": "r", "name": "n"}}, f"{said_by}bot.message?"),
         ({"contexts": ["c"], "question": "q", "reply": {"model": "m 1", "text": "r"}}, f"{said_by}reply.text?"),
         ({"contexts": ["c"], "question": "q", "reply": {"model": "m-1", "full": "It is."}}, f"{said_by}reply.full?"),
@@ -819,7 +820,7 @@ def test_a_near_miss_is_suggested() -> None:
     ("contexts", "said"),
     [
         (["<p>Tea is a shrub.</p>"], "a passage with markup (HTML or XML)"),
-        (['{"text": "Tea is a shrub."}'], "a passage that is JSON; specify its text with --field contexts=PATH[]"),
+        (['{"text": "Tea is a shrub."}'], "a passage that is JSON; specify its text with --field contexts=PATH[].text"),
         ("Tea.\n\nMint.", "one text that looks like several joined passages; give a list"),
         (["Tea.\n---\nMint."], "one text that looks like several joined passages; give a list"),
         (["Tea.\n|||\nMint."], "one text that looks like several joined passages; give a list"),

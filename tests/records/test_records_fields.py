@@ -406,12 +406,13 @@ def test_a_literal_key_wins_over_a_path() -> None:
         ("l[].x", [1, None, 3]), ("l[2].x", 3), ("l[-1].x", 3), ("l[9].x", MISSING), ("l[].z", MISSING), ("e[]", []),
         ("e[].x", []), ("n[][].x", [1, 2]), ("n[].[].x", [1, 2]), ("l", [{"x": 1}, {}, {"x": 3}]), ("l[x]", MISSING),
         ("l.x", MISSING), ("s[]", MISSING), ("s[0]", MISSING), ("", {}), ("null", None), ("null.x", MISSING),
-        ("l[", MISSING),
+        ("l[", MISSING), ("j.a[1].x", 7), ("j.b", MISSING),
     ],
 )  # fmt: skip
 def test_paths(path: Any, found: Any) -> None:
-    """Lists fan out, indexes count from either end, and what is not there is told from null."""
+    """Lists fan out, indexes count from either end, JSON text is opened, and what is not there is told from null."""
     row = {"l": [{"x": 1}, {}, {"x": 3}], "e": [], "n": [[{"x": 1}], [{"x": 2}]], "s": "text", "null": None}
+    row["j"] = '{"a": [1, {"x": 7}]}'
     assert find(row, path) == (found if path else row)
 
 

@@ -135,6 +135,23 @@ def test_a_short_row_lacks_its_last_cells(tmp_path: Path) -> None:
     assert (record.question, record.response) == ("q", None)
 
 
+@pytest.mark.parametrize("written_as", [orjson.dumps, str])
+@pytest.mark.parametrize("key", ["documents", "text"])
+def test_an_object_in_a_cell_is_refused_with_the_path_of_its_passages(
+    tmp_path: Path, written_as: Any, key: str
+) -> None:
+    """And can be read with that path, whether JSON or Python wrote it."""
+    cell = written_as({key: ["It's tea."], "n": 1})
+    text = (cell if isinstance(cell, str) else cell.decode()).replace('"', '""')
+    path = written(tmp_path, f'id,contexts\n1,"{text}"\n', "x.csv")
+    assert refusal(path) == (
+        "x.csv:2: field 'contexts': expected a list of passages or one string, found an object; "
+        f"did you mean --field contexts=contexts.{key}?"
+    )
+    (record,) = outcomes(path, fields={"contexts": f"contexts.{key}"})
+    assert (record.contexts, record.meta) == ((Passage("1", "It's tea.", 1),), {"contexts": {"n": 1}})
+
+
 def test_a_cell_may_be_longer_than_pythons_default(tmp_path: Path) -> None:
     """131,072 characters are little for a list of passages."""
     (record,) = outcomes(written(tmp_path, f"id,contexts\n1,{'x' * 1_000_000}\n", "x.csv"))

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
-from ragstone.records.jsontext import excerpt
+from ragstone.records.jsontext import excerpt, opened
 from ragstone.records.paths import folded
 from ragstone.records.values import prose, readable
 from ragstone.types import NOTHING
@@ -157,7 +157,7 @@ TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "que
 def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
     """Return the strings, integers and lists of a row by path, including one level down and strings in object lists."""
     found: dict[str, str | int | list[Any]] = {}
-    for name, value in row.items():
+    for name, value in ((name, opened(value)) for name, value in row.items()):
         inner = {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
         found |= {path: item for path, item in inner.items() if isinstance(item, str | int | list)}
     lists = {path: value for path, value in found.items() if isinstance(value, list) and value}

@@ -30,8 +30,10 @@ from ragstone.records.fields import (
     REFERENCES,
     SPELLINGS,
     TOPIC,
+    WORDS,
     Fields,
     closest,
+    near_miss,
     places_of,
 )
 from ragstone.records.jsontext import kind
@@ -376,7 +378,9 @@ class _Reading:
         except UnfitError as error:
             place = error.field or self._lifted.get(name, name)
             inner = f"{place}{'.' if '[]' in place else '[].'}{error.text_key}"
-            option = ("--field", f"contexts={inner}") if error.text_key else ()
+            option: tuple[str, ...] = ("--field", f"contexts={inner}") if error.text_key else ()
+            if isinstance(value, dict) and field in WORDS:
+                option = near_miss(field, places_of({place: value}))
             expected = error.expected or f"to read the {nouns([field])[0]} from another field: --field {field}=PATH"
             raise RecordError(self.where, error.found, expected, field=place, option=option) from None
 

@@ -1,6 +1,7 @@
 """Resolve dotted paths into a row: ``a.b``, ``docs[].text`` (each item), ``docs[0]``, ``messages[-1].content``.
 
-A literal key takes precedence over a path, so ``meta.topic`` finds both a nested topic and a column of that name.
+Paths reach into objects and lists that are written as JSON strings. A literal key takes precedence over a path, so
+``meta.topic`` finds both a nested topic and a column of that name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
+
+from ragstone.records.jsontext import opened
 
 MISSING: Final = object()
 """Marks a missing value, as opposed to null."""
@@ -33,6 +36,7 @@ def find(value: Any, path: str) -> Any:
     """
     if not path:
         return value
+    value = opened(value)
     if path.startswith("["):
         return _item(value, path)
     if isinstance(value, dict):
@@ -53,6 +57,7 @@ def without(value: Any, path: str) -> Any:
         return MISSING
     if find(value, path) is MISSING:
         return value
+    value = opened(value)
     if path.startswith("["):
         return _without_items(value, path)
     for key, rest in _readings(path):

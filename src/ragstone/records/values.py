@@ -164,7 +164,7 @@ def _say_form(bodies: Sequence[str], notes: list[str]) -> None:
     if any(map(PRINTED.match, bodies)):
         notes.append("contexts: a passage is a printed document object; export its text instead")
     if any(isinstance(opened(body), dict | list) for body in bodies if body[:1] in ("{", "[")):
-        notes.append("contexts: a passage that is JSON; specify its text with --field contexts=PATH[]")
+        notes.append("contexts: a passage that is JSON; specify its text with --field contexts=PATH[].text")
     if len(bodies) == 1 and JOINED.search(bodies[0].strip()):
         notes.append("contexts: one text that looks like several joined passages; give a list")
 
