@@ -13,7 +13,7 @@ from ragstone import evaluate
 from ragstone.analysis.leaderboard import ALL, OnMissing
 from ragstone.api import Prune, RunOptions, assign_nuggets, create_nuggets, prune_cache, score_nuggets
 from ragstone.errors import ConfigError
-from ragstone.judges.base import Judge
+from ragstone.judges.base import Failed, Judge
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
 
@@ -105,6 +105,9 @@ def test_a_topic_whose_bank_fails_is_not_written_and_is_counted_with_the_reason(
     assert dict(done.without) == {"no contexts": 1, "no question": 1}
     done = create_nuggets(rows[:1], options(tmp_path / "b", judge(nuggetize=[])), found.append)
     assert dict(done.without) == {"the contexts contain no nuggets for this question": 1}
+    failing = ScriptedJudge(lambda question: Failed(f"{sum(map(ord, repr(question)))} tokens are too many for m-4"))
+    done = create_nuggets([topic("q1"), topic("q2")], options(tmp_path / "c", failing), found.append)
+    assert dict(done.without) == {"N tokens are too many for m-4": 2}, "as the missing scores of a run are counted"
     assert len(found) == 1
 
 

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragstone import metrics
+from ragstone.analysis.counts import Causes
 from ragstone.analysis.leaderboard import (
     BoardAgreement,
     Leaderboard,
@@ -63,8 +64,8 @@ class Created(Struct):
 
     ``topics`` is the number of banks; together they have ``nuggets``, of which ``vital`` are vital and
     ``without_importance`` have no importance; ``left_out`` more were beyond a limit. ``partial`` banks lack the nuggets
-    of at least one window. ``without`` counts topics without a bank, by reason. ``repeated`` counts records whose topic
-    was seen before.
+    of at least one window. ``without`` counts topics without a bank, by reason, in which ``N`` stands for numbers that
+    differ. ``repeated`` counts records whose topic was seen before.
     """
 
     topics: int = 0
@@ -129,6 +130,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
         if options.on_start is not None:
             options.on_start(progress_of(plan, store, engine.tally))
         topics: dict[int, tuple[str, str]] = {}
+        causes = Causes()
         jobs = _topics(plan, topics, done)
         async with contextlib.aclosing(engine.run(jobs)) as results:
             async for weighed in results:
@@ -136,7 +138,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
                 (score,) = weighed.scores
                 nuggets = tuple(Nugget(row["text"], row["importance"]) for row in score.detail.get("nuggets", ()))
                 if not nuggets:
-                    done.without[score.reason] += 1
+                    causes.add(weighed.scores)
                     continue
                 write(lines[form](topic, question, nuggets).rstrip(b"\n"))
                 done.topics += 1
@@ -145,6 +147,8 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
                 done.without_importance += sum(nugget.importance is None for nugget in nuggets)
                 done.left_out += score.detail.get("left_out", 0)
                 done.partial += score.status == "partial"
+        for cause in causes.as_json():
+            done.without[cause["reason"]] += cause["count"]
     return done
 
 
