@@ -118,6 +118,7 @@ def test_three_waves_killed_at_every_step_are_as_a_live_run_for_half(given: Any,
     assert scores(run) == scores(reference)
     dear = reference.summary()["bill"]
     assert (bill["paid"]["calls"], calls) == (dear["paid"]["calls"], dear["paid"]["calls"])
+    assert bill["unusable"]["calls"] == dear["unusable"]["calls"] > 0
     assert bill["paid"]["dollars"] == pytest.approx(dear["paid"]["dollars"] / 2)
     assert said.total.dollars is not None
     again = ragstone.estimate(ROWS, **{**live, "store": live["store"].with_name("none.db")}).total.dollars
@@ -219,6 +220,10 @@ def test_a_call_without_an_answer_is_a_failure_and_no_endless_wave(given: Any, r
     assert failed.keys() == {"r5"}
     assert "too strange" in failed["r5"]
     assert server.seen[400] == 0, "what a batch refused is not sent again"
+    if charged:
+        limited = {**options, "store": options["store"].with_name("limited.db"), "max_calls": 18}
+        with pytest.raises(BudgetReached, match="reached --max-calls 18: 16 answered, 2 with an unusable reply"):
+            ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **limited)
 
 
 @pytest.mark.parametrize(("end", "finish"), [("completed", "batch"), ("partial", "live")])
@@ -290,6 +295,28 @@ def test_a_wave_is_split_and_bound_by_the_budget(given: Any, monkeypatch: Any) -
         ragstone.evaluate(other, batch=True, shard="1/2", **options)
     with pytest.raises(ConfigError, match="--finish is only for batches; add --batch"):
         ragstone.evaluate(other, finish="batch", **options)
+
+
+@pytest.mark.parametrize(("limit", "left"), [("max_cost", 0.4), ("max_tokens", 8000)])
+def test_waves_that_only_shrink_end_as_a_reached_budget(given: Any, monkeypatch: Any, limit: str, left: float) -> None:
+    """What a wave reserved and did not use always allows another, smaller one; a fifth of the budget is left."""
+    server, options, _ = given
+    config = options["config"]
+    config.write_text(config.read_text().replace("price", "max_tokens = 100\nprice"))
+    waves: list[int] = []
+    send = batching._send
+
+    async def sent(plan: Any, store: Any, owner: Any, wave: Any, pending: Any) -> None:
+        waves.append(len(wave))
+        await send(plan, store, owner, wave, pending)
+
+    monkeypatch.setattr(batching, "_send", sent)
+    rows = [{**ROWS[0], "id": f"r{n}", "response": f"Pot {n} is red."} for n in range(150)]
+    options |= {"metrics": "answer_relevance", "batch": True, "wait": True, "finish": "batch", limit: 5 * left}
+    with pytest.raises(BudgetReached, match=rf"reached --{limit.replace('_', '-')} .*and the next batch may"):
+        ragstone.evaluate(rows, **options)
+    assert sum(waves) == server.count < 150
+    assert waves[0] > waves[-1] >= waves[0] // 5
 
 
 def test_a_wave_is_split_by_the_bytes_of_its_lines(given: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,11 @@ LONGEST: Final = 190_000_000
 """Maximum size of a batch in bytes: 95% of OpenAI's limit."""
 ALL: Final = 200_000
 """Maximum number of calls in a wave, all batches together, because they are held in memory; the rest wait."""
+LEAST: Final = 0.2
+"""Minimum share of a budget in money or tokens for another batch of a part of the calls.
+
+A batch uses less than was reserved for it, so the rest of the budget always allows another, smaller one.
+"""
 POLL: Final = (5.0, 60.0)
 """Seconds between two polls of a batch: initial and maximum."""
 WINDOW: Final = "a batch usually takes less than an hour, and at most 24 hours"
@@ -98,8 +103,10 @@ async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[
     missing, budget = await _missing(plan, store, options)
     flying = {key for row in pending for key in store.keys_of(row.id)}  # of other runs
     wave = {key: call for key, call in missing.items() if key not in flying}
-    fitting = _fitting(wave.values(), budget, _spent(plan, store, owner, budget)) if budget.limits else [*wave.values()]
-    if fitting and (first or len(fitting) >= SMALL or options.finish == "batch"):
+    spent = _spent(plan, store, owner, budget) if budget.limits else Amount()
+    fitting = _fitting(wave.values(), budget, spent)
+    worth = len(fitting) == len(wave) or (spent + _least(budget)).within(budget.limits.amount())
+    if fitting and (first or len(fitting) >= SMALL or (options.finish == "batch" and worth)):
         await _send(plan, store, owner, fitting, pending)
         return [row for row in store.batches("made", "sent", "export") if own(row)] or pending
     return pending if len(wave) < len(missing) else []
@@ -111,14 +118,13 @@ def _owner(plan: Plan, options: RunOptions) -> Owner:
 
 
 def add_paid(plan: Plan, options: RunOptions, tally: Tally, budget: Budget) -> None:
-    """Charge the run for the calls of its batches that are on no bill yet, and not count them as replayed."""
+    """Charge the run for the answered calls of its batches that are on no bill yet, and not count them as replayed."""
     with BatchStore(plan.spec.store) as store:
         for judge, row, usage, answered in _paid(plan, store, _owner(plan, options)):
-            if judge is not None:
-                charge = tally.pay if answered else tally.waste
-                charge(judge.id, row.task, usage, budget.cost(judge, usage))
+            if judge is not None and answered:
+                tally.pay(judge.id, row.task, usage, budget.cost(judge, usage))
                 tally.sent += 1
-                tally.replayed = max(0, tally.replayed - answered)
+                tally.replayed = max(0, tally.replayed - 1)
 
 
 def refusals(plan: Plan, options: RunOptions, budget: Callable[[], Budget]) -> Missing:
@@ -133,17 +139,24 @@ def refusals(plan: Plan, options: RunOptions, budget: Callable[[], Budget]) -> M
         if call.key in failed:
             return Failed(failed[call.key])
         if options.finish == "batch" and budget().limits:
-            raise budget().reached(_worst(budget(), judge, call))
+            raise budget().reached(_worst(budget(), judge, call).most(_least(budget())), "batch")
         return None
 
     return refused
 
 
-def count_paid(plan: Plan, options: RunOptions, budget: Budget) -> None:
-    """Deduct what the run's batches have already used from its budget."""
-    if budget.limits:
-        with BatchStore(plan.spec.store) as store:
-            budget.settle(Amount(), _spent(plan, store, _owner(plan, options), budget))
+def count_paid(plan: Plan, options: RunOptions, engine: Engine) -> None:
+    """Deduct what the run's batches have used from its budget; charge the run for their failed calls."""
+    with BatchStore(plan.spec.store) as store:
+        owner = _owner(plan, options)
+        for judge, row, usage, answered in _paid(plan, store, owner):
+            if answered:
+                engine.prepaid.add(row.key)
+            elif judge is not None:
+                engine.tally.waste(judge.id, row.task, usage, engine.budget.cost(judge, usage))
+                engine.tally.sent += 1
+        if engine.budget.limits:
+            engine.budget.settle(Amount(), _spent(plan, store, owner, engine.budget))
 
 
 def _paid(plan: Plan, store: BatchStore, owner: Owner) -> Iterator[tuple[Judge | None, CallRow, Usage, bool]]:
@@ -169,6 +182,10 @@ def _worst(budget: Budget, judge: Judge, call: Call) -> Amount:
     """Return the worst case of a call in a batch."""
     worst = budget.worst(judge, call)
     return replace(worst, dollars=cast("Batching", judge.backend).rate * worst.dollars)
+
+
+def _least(budget: Budget) -> Amount:
+    return Amount(LEAST * (budget.limits.cost or 0.0), 0, LEAST * (budget.limits.tokens or 0))
 
 
 def close(plan: Plan, options: RunOptions, *, done: bool) -> None:

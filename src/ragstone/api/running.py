@@ -322,7 +322,7 @@ def _engine(plan: Plan, store: Store, options: RunOptions, earlier: Earlier | No
     missing = batching.refusals(plan, options, lambda: engine.budget) if options.batch else None
     engine = Engine(plan.routes, store, plan.prices, plan.spec.engine, missing, plan.lender)
     if options.batch:
-        batching.count_paid(plan, options, engine.budget)
+        batching.count_paid(plan, options, engine)
     return engine
 
 

@@ -241,8 +241,8 @@ class Budget:
         """Return whether a call fits into the current allowance."""
         return (self._spent + self._held + more).within(self._lent)
 
-    def reached(self, more: Amount) -> BudgetReached:
-        """Return the error that names the reached limit and how to continue; ``more`` is the call that does not fit."""
+    def reached(self, more: Amount, unit: str = "call") -> BudgetReached:
+        """Return the error that names the reached limit and how to continue; ``more`` is the unit that does not fit."""
         limits, spent = self.limits, self._spent + self._others
         if limits.calls is not None and spent.calls + more.calls > limits.calls:
             return BudgetReached(f"reached --max-calls {limits.calls:,}{self._unanswered()}", hint=self._hint())
@@ -250,12 +250,14 @@ class Budget:
             limit, needed = f"--max-tokens {limits.tokens:,}", f"{more.tokens:,.0f}"
             alone = more.tokens > limits.tokens > 0
             unsure = f", {self._unsure.tokens:,.0f} more may be" if self._unsure.tokens else ""
-            so_far = f"{spent.tokens - self._unsure.tokens:,.0f} are used{unsure}, and the next call may take {needed}"
+            so_far = (
+                f"{spent.tokens - self._unsure.tokens:,.0f} are used{unsure}, and the next {unit} may take {needed}"
+            )
         else:
             assert limits.cost is not None
             limit, needed = f"--max-cost {limits.cost:g}", f"${_money(more.dollars)}"
             alone = more.dollars - ROUNDING > limits.cost > 0
-            so_far = f"${_money(spent.dollars)} has been or may be spent, and the next call may cost {needed}"
+            so_far = f"${_money(spent.dollars)} has been or may be spent, and the next {unit} may cost {needed}"
         if alone:
             return BudgetReached(
                 f"{limit} is less than one call may use: {needed} with the longest allowed reply",

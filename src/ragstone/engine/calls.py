@@ -106,6 +106,8 @@ class Calls:
         self._halt = halt
         self.again: dict[bytes, float] = {}
         """Calls to ask again, by key, if their replies were stored before that time."""
+        self.prepaid: set[bytes] = set()
+        """Keys of the stored replies that this run pays for; each is removed when it is used."""
         self._fresh = settings.since or (time.time() if settings.cache == "refresh" else 0.0)
         self._queues: Queues | None = None
         self._claims = Claims(store, since=self._since)
@@ -155,6 +157,9 @@ class Calls:
         stored = None if self._settings.cache == "off" else self._store.reply(call.key, since=self._since(call.key))
         if stored is not None:
             self._tally.replayed += 1
+            if call.key in self.prepaid:
+                self.prepaid.discard(call.key)
+                paid.add(call.key)
             return reply_from_json(stored)
         if self._settings.cache == "offline" and not is_inside(judge.backend):
             self._tally.unseen += 1

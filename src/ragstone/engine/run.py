@@ -80,6 +80,7 @@ class Engine:
         self._once: dict[tuple[Question[Any], int], asyncio.Task[Answered]] = {}
         self._wake = asyncio.Event()
         self._calls = Calls(routes, store, settings, self.budget, self.tally, self._halt, missing, lender)
+        self.prepaid = self._calls.prepaid
 
     async def run(self, jobs: Iterable[Job]) -> AsyncGenerator[Weighed, None]:
         """Yield results in the order of the jobs, then raise the error that ended the run, if any.
