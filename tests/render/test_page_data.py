@@ -31,8 +31,9 @@ from ragstone.render.html.build import report
 from ragstone.render.html.document import SCRIPTS, in_markup, page
 from ragstone.render.html.overview import FEWEST, overview_of, sentence, worst_group
 from ragstone.render.html.rows import BEGINNING, MOST_GROUPS, PageRow, RowCounts, block_of, row_of, text_of
+from ragstone.render.text import between, percent
 from ragstone.render.wording import about_embedded
-from ragstone.stats.points import points
+from ragstone.stats.points import points, signed
 from ragstone.store.database import ResultRow
 from ragstone.testing import FakeServer, ScriptedJudge
 
@@ -460,9 +461,19 @@ def test_percentages_are_those_of_the_terminal() -> None:
     cases = [*exact, *((round(value, 9) - 4e-10, few) for value, few in exact)]
     assert points(0.375) == points(sum([0.333333333, 0.416666666]) / 2) == "38"
     script = (FOLDER / "js" / "numbers.js").read_text(encoding="utf-8")
-    said = f"console.log(JSON.stringify({json.dumps(cases)}.map(([value, units]) => points(value, units))))"
+    apart = [k / 80 for k in range(-801, 802)]
+    narrow = [(0.9997, 0.9995, 0.9998), (0.4563, 0.4562, 0.4564), (0.5, 0.5, 0.5), (0.999999, 0.999998, 0.999999)]
+    said = (
+        f"const shares = {json.dumps(cases)}.map(([value, units]) => points(value, units));"
+        f"const signs = {json.dumps(apart)}.map((value) => signed(value));"
+        f"const ends = {json.dumps(narrow)}.map(([mean, ...ends]) => percent(mean, 1e6, ends) + between(...ends, 1e6));"
+        "console.log(JSON.stringify([shares, signs, ends]))"
+    )
     done = subprocess.run([node, "-"], check=True, stdout=subprocess.PIPE, text=True, input=f"{script}\n{said}")
-    assert json.loads(done.stdout) == [points(value, units) for value, units in cases]
+    shares, signs, ends = json.loads(done.stdout)
+    assert shares == [points(value, units) for value, units in cases]
+    assert [text.replace("\u2212", "-") for text in signs] == [signed(value) for value in apart]
+    assert ends == [percent(mean, 10**6, (low, high)) + between(low, high, 10**6) for mean, low, high in narrow]
 
 
 def test_a_report_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from ragstone.analysis.counts import MOST, OTHER, Causes
 from ragstone.cli.progress import drawn
 from ragstone.engine.tally import Tally
 from ragstone.judges.base import Usage
+from ragstone.render.agreement import kappa_said
 from ragstone.render.terminal.screen import MARKS, Look, page, screen
 from ragstone.render.terminal.tables import Column, fitting, table, used
 from ragstone.render.text import (
     NBSP,
+    between,
     clean,
     dollars,
     duration,
@@ -31,7 +33,7 @@ from ragstone.render.text import (
 )
 from ragstone.render.watch import Watch
 from ragstone.render.wording import kind_of
-from ragstone.stats.points import points
+from ragstone.stats.points import points, signed
 from ragstone.types import Score
 
 
@@ -82,6 +84,21 @@ def test_percentages_never_round_to_what_they_are_not() -> None:
     ]  # fmt: skip
     assert percent(0.8137, 2000) == "81.4%"
     assert points(0.99999, 1000) == "99.9"
+
+
+def test_an_interval_that_is_no_point_does_not_look_like_one() -> None:
+    """It has more decimals, and so has its mean."""
+    for mean, low, high, said in (
+        (0.9997, 0.9995, 0.9998, "99.97% 99.95\u201399.98"),
+        (0.0001, 0.00001, 0.00039, "0.01% 0.01\u20130.04"),
+        (0.4563, 0.4562, 0.4564, "45.63% 45.62\u201345.64"),
+        (0.81, 0.79, 0.83, "81.0% 79.0\u201383.0"),
+        (1.0, 1.0, 1.0, "100.0% 100.0\u2013100.0"),
+    ):
+        assert f"{percent(mean, 10**6, (low, high))} {between(low, high, 10**6)}" == said
+    assert [signed(value, (0.011, 0.043)) for value in (0.03, 0.011, 0.043)] == ["+0.03", "+0.01", "+0.04"]
+    assert [signed(value, (-0.001, 0.002)) for value in (0.0, -0.001, 0.002)] == ["0.000", "-0.001", "+0.002"]
+    assert kappa_said(0.9932, (0.9921, 0.9944)) == ".993 (95% CI .992\u2013.994)"
 
 
 def test_money_is_never_nothing_unless_it_is() -> None:

@@ -29,7 +29,7 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.result_types import AgreementDict
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
-from ragstone.stats.points import points, signed
+from ragstone.stats.points import finer_share, points, signed
 from ragstone.types import Printable
 
 Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop", "max_record_drop"]
@@ -286,11 +286,13 @@ class _Checked(NamedTuple):
         most = threshold.kind == "max"
         met = _met(threshold, interval.mean)
         low, high = (interval.low, interval.high) if interval.method != "none" else (None, None)
-        found, wanted = words.told_apart(interval.mean, threshold.limit, len(scored))
+        end = partial(
+            words.told_apart, limit=threshold.limit, count=len(scored), least=finer_share((low, high), len(scored))
+        )
+        found, wanted = end(interval.mean)
         notes = []
         if met and low is not None and high is not None and (high > threshold.limit if most else low < threshold.limit):
             notes.append(f"the interval extends {'above' if most else 'below'} {words.limit_said(threshold.limit)}%")
-        end = partial(words.told_apart, limit=threshold.limit, count=len(scored))
         between = words.interval_said(low, high, lambda value: end(value)[0].removesuffix("%"))
         found = f"mean {found}{between} over {records_said(len(scored))}"
         wanted = f"at {'most' if most else 'least'} {wanted}"
@@ -310,14 +312,15 @@ class _Checked(NamedTuple):
             return replace(lacking, notes=(f"attach labels: {words.attaching(self.run)}",))
         value, least, most = (min(max(end, 0.0), 1.0) for end in (one["value"], one["low"], one["high"]))
         met, count = reaches(least, threshold.limit), one["records"]
-        low, wanted = words.told_apart(least, threshold.limit, count)
-        between = f"(95% CI {low.removesuffix('%')} to {points(most, count)})"
+        more = finer_share((least, most), count)
+        low, wanted = words.told_apart(least, threshold.limit, count, more)
+        between = f"(95% CI {low.removesuffix('%')} to {points(most, count, more=more)})"
         alone, labelled = one["method"] == "labels", f"{one['labelled']:,} labelled"
         called = f"mean of {labelled} records" if alone else "corrected mean"
         by_whom = self.agreement.get("labelled_by", "people") if self.agreement else "people"
         labels = "" if alone else f", {labelled} by {by_whom}"
         raw = f"raw mean {points(one['raw'], count)}% over {records_said(count)}{labels}"
-        said, wanted = f"{called} {points(value, count)}% {between}, {raw}", f"lower bound at least {wanted}"
+        said, wanted = f"{called} {points(value, count, more=more)}% {between}, {raw}", f"lower bound at least {wanted}"
         worst = () if met else self._lowest(threshold, scored)
         return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)
 
@@ -371,8 +374,9 @@ class _Checked(NamedTuple):
             notes.append(f"{records_said(len(fallen))} scored lower{most}: {first.record}, {values}")
         if not failed and (smallest := pairs.smallest()) is not None:
             notes.append(f"a drop of {words.points_said(limit + smallest)} or more would be detected with 80% power")
-        drop = f"{signed(100 * pairs.difference)} points compared with the baseline"
-        between = words.interval_said(pairs.low, pairs.high, lambda value: signed(100 * value))
+        ends = [None if end is None else 100 * end for end in (pairs.low, pairs.high)]
+        drop = f"{signed(100 * pairs.difference, ends)} points compared with the baseline"
+        between = words.interval_said(ends[0], ends[1], lambda value: signed(value, ends))
         return Decision(
             threshold,
             "failed" if failed else "undecided" if undecided else "passed",

@@ -36,9 +36,12 @@ def limit_said(value: float) -> str:
     return f"{round(100 * value, 6):g}"
 
 
-def told_apart(value: float, limit: float, count: int) -> tuple[str, str]:
-    """Format a value and its limit in percent, with enough decimals to show on which side of the limit it is."""
-    shown = [points(value, count, more=more) for more in range(6)]
+def told_apart(value: float, limit: float, count: int, least: int = 0) -> tuple[str, str]:
+    """Format a value and its limit in percent, with enough decimals to show on which side of the limit it is.
+
+    ``least`` is the number of additional decimals that the value has in any case.
+    """
+    shown = [points(value, count, more=more) for more in range(least, 6)]
     fitting = (text for text in shown if _side(float(text) - 100 * limit) == _side(value - limit))
     return f"{next(fitting, shown[0])}%", f"{limit_said(limit)}%"
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ragstone.stats.means import rounded
+from ragstone.stats.points import distance
 
 PAIRS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -80,7 +81,7 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if difference is None:
         return "cannot be compared: one of the two has no value"
     direction = "higher" if difference > 0 else "lower"
-    gap = f"{abs(difference):.1f} points {direction} with nuggets" if abs(difference) > GAP else ""
+    gap = f"{distance(difference)} points {direction} with nuggets" if abs(difference) > GAP else ""
     if interval is not None and interval[0] <= 0 <= interval[1] and interval[0] < interval[1]:
         what = f"{gap}, but" if gap else "no significant difference;"
         return f"{what} the interval includes 0"
@@ -89,5 +90,5 @@ def interpretation(aspect: str, difference: float | None, interval: Sequence[flo
     if not (interval and difference):
         return "similar"
     if max(map(abs, interval)) > GAP:
-        return f"{abs(difference):.1f} points {direction} with nuggets; the true difference could exceed {GAP:g}"
+        return f"{distance(difference)} points {direction} with nuggets; the true difference could exceed {GAP:g}"
     return f"{direction}, by at most {GAP:g} points"

@@ -143,12 +143,15 @@ def wholes_said(one: MetricAgreement) -> str:
 
 def kappa_said(kappa: float | None, interval: Sequence[float] | None) -> str:
     """Return ``.71 (95% CI .58-.82)`` with an en dash, or a hyphen if kappa is undefined."""
-    return coefficient(kappa) + (f" (95% CI {ends})" if kappa is not None and (ends := ends_said(interval)) else "")
+    ends = ends_said(interval)
+    return coefficient(kappa, interval) + (f" (95% CI {ends})" if kappa is not None and ends else "")
 
 
 def ends_said(interval: Sequence[float] | None) -> str:
     """Return ``.58-.82`` with an en dash; ``-.10 to .47`` if the lower bound is negative; empty without an interval."""
-    return (" to " if interval[0] < 0 else "\u2013").join(map(coefficient, interval)) if interval else ""
+    if not interval:
+        return ""
+    return (" to " if interval[0] < 0 else "\u2013").join(coefficient(end, interval) for end in interval)
 
 
 def _about(found: MetricAgreementDict, unit: str) -> str:
@@ -170,7 +173,7 @@ def _mean(metric: str, found: MetricAgreementDict, ends: list[float] | None) -> 
     called, share = "from labels alone" if one["method"] == "labels" else "corrected", one["method"] == "rogan_gladen"
     words = (
         f"{'share that passes ' if share else ''}{percent(one['raw'], one['records'])}, {called} "
-        f"{percent(value, one['records'])} (95% CI {between(low, high, one['records'])})"
+        f"{percent(value, one['records'], (low, high))} (95% CI {between(low, high, one['records'])})"
     )
     raw_ends, how = None if share else drawn, _how(one)
     return MeanByPeople(metric, one["records"], one["raw"], raw_ends, value, (low, high), called, words, how)
@@ -290,7 +293,8 @@ def _ranked(one: RankingAgreement, scores: str) -> str:
 
 
 def _correlation(one: Correlation | None) -> str:
-    return coefficient(one.value if one else None) + (f" ({ends})" if one and (ends := ends_said(one.interval)) else "")
+    ends = ends_said(one.interval) if one else ""
+    return coefficient(one.value, one.interval) + f" ({ends})" * bool(ends) if one else "-"
 
 
 def _repeats(one: MetricAgreement) -> FiguresTable:
@@ -300,7 +304,7 @@ def _repeats(one: MetricAgreement) -> FiguresTable:
         count = counts.get(score.score, 0)
         ends = f", 95% CI {between(*score.interval, count)}" if score.interval else ""
         apart = "" if score.deviation is None else f", standard deviation {percent(score.deviation, count)}"
-        lines.append(f"{score.score}: mean {percent(score.mean, count)}{ends}{apart}")
+        lines.append(f"{score.score}: mean {percent(score.mean, count, score.interval)}{ends}{apart}")
     if not one.at_k:
         lines.append(
             "No pass@k: a run made with --repeat keeps no labels for its repeats; pass separate runs with --with"

@@ -18,7 +18,6 @@ from ragstone.render import comparison
 from ragstone.render.agreement import agreement_lines
 from ragstone.render.comparison import Behind
 from ragstone.render.text import clean, flat, percent, plural
-from ragstone.stats.points import signed
 
 LONGEST: Final = 300
 """Maximum length, in characters, of a text from a record or a judge."""
@@ -151,7 +150,7 @@ def compared(found: Comparison) -> bytes:
     for one in found.metrics:
         cells = [
             _plain(one.metric), percent(one.first.mean, one.pairs), percent(one.second.mean, one.pairs),
-            signed(100 * one.paired.difference) if one.paired else "-",
+            comparison.differences_said(one)[0] or "-",
             comparison.interval_said(one), comparison.p_said(one.adjusted), comparison.ways_said(one),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")

@@ -60,7 +60,7 @@ def headline(found: Comparison, leading: Compared | None, called: Callable[[str]
     if found.overlapping:
         counted = f"{number(pairs.pairs)} of {plural(max(found.first.records, found.second.records), 'record')} paired"
     if pairs.low is not None and pairs.high is not None:
-        counted = f"95% CI {signed(100 * pairs.low)} to {signed(100 * pairs.high)}, {counted}"
+        counted = f"95% CI {interval_said(leading)}, {counted}"
     finding = said(leading, found.second.label)
     apart = points_apart(pairs.difference, found.second.label) if pairs.difference else ""
     if leading.finding in ("higher", "lower"):
@@ -100,11 +100,18 @@ def _inferred(found: Comparison) -> bool:
     return found.tests > 0 or any(map(interval_said, found.metrics))
 
 
+def differences_said(one: Compared) -> list[str]:
+    """Return the difference and both ends of its interval in points, with a sign; empty where there is none."""
+    if one.paired is None:
+        return ["", "", ""]
+    found = one.paired.difference, one.paired.low, one.paired.high
+    ends = [None if end is None else 100 * end for end in found[1:]]
+    return ["" if value is None else signed(100 * value, ends) for value in found]
+
+
 def interval_said(one: Compared) -> str:
     """Return ``+3.8 to +37.0``, in points; empty without an interval."""
-    if one.paired is None or one.paired.low is None or one.paired.high is None:
-        return ""
-    return f"{signed(100 * one.paired.low)} to {signed(100 * one.paired.high)}"
+    return " to ".join(filter(None, differences_said(one)[1:]))
 
 
 def ways_said(one: Compared) -> str:

@@ -53,7 +53,7 @@ class Headline:
         self.title = title_of(metric, signature) or metric
         self.scored: int = entry["scored"]
         self.lower = lower
-        self.value = percent(entry["mean"], self.scored)
+        self.value = percent(entry["mean"], self.scored, entry["interval"])
         self.interval = interval_of(entry)
         self.sentence = sentence = sentence_of(metric, signature)
         self.units = plural(judged, sentence.unit) if sentence and sentence.unit and judged else ""

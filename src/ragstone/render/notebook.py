@@ -104,7 +104,7 @@ def _metrics(entries: Mapping[str, Mapping[str, Any]]) -> Markup:
     rows: list[Sequence[Markup | str]] = [
         (
             name,
-            _right(percent(entry["mean"], entry["scored"])),
+            _right(percent(entry["mean"], entry["scored"], entry["interval"])),
             _right(interval) if (interval := interval_of(entry)) else "",
             _bar(entry["mean"]),
             _right(f"{entry['scored']:,} of {entry['total']:,}"),

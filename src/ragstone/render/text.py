@@ -10,7 +10,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
-from ragstone.stats.points import points
+from ragstone.stats.points import Ends, finer, finer_share, points
 
 NBSP: Final = "\u00a0"
 """Keeps a number and its unit together when lines are wrapped; printed as a plain space."""
@@ -96,25 +96,33 @@ def paragraph(text: str, width: int) -> list[str]:
     return [line.replace(NBSP, " ") for line in lines]
 
 
-def percent(value: float | None, count: int = 0) -> str:
+def percent(value: float | None, count: int = 0, ends: Ends = None) -> str:
     """Return ``81%``, with one decimal for a mean over 1,000 records or more; a hyphen if there is no value.
 
     The format is the same on every screen, so that a number can be found again: a single record's value has no
-    decimals, and the precision of a mean depends on the number of records.
+    decimals, and the precision of a mean depends on the number of records and on the ``ends`` of its interval.
     """
-    return f"{points(value, count)}%" if value is not None else "-"
+    return f"{points(value, count, more=finer_share(ends, count))}%" if value is not None else "-"
 
 
 def between(low: float, high: float, count: int = 0, dash: str = "\u2013") -> str:
     """Return ``79-83`` with an en dash: both bounds as percentages."""
-    return f"{points(low, count)}{dash}{points(high, count)}"
+    more = finer_share((low, high), count)
+    return f"{points(low, count, more=more)}{dash}{points(high, count, more=more)}"
 
 
-def coefficient(value: float | None) -> str:
-    """Return ``.71``, ``-.10`` or ``1.00``: from -1 to 1 with two decimals, never rounded up to 1; ``-`` for None."""
-    if value is None:
-        return "-"
-    return f"{(min(round(value, 2), 0.99) if value < 1 else value) + 0.0:.2f}".replace("0.", ".", 1)
+def coefficient(value: float | None, ends: Ends = None) -> str:
+    """Return ``.71``, ``-.10`` or ``1.00``: from -1 to 1, never rounded up to 1; ``-`` for None.
+
+    It has two decimals, or more to tell the ``ends`` of its interval apart.
+    """
+    return "-" if value is None else _coefficient(value, finer(ends, _coefficient))
+
+
+def _coefficient(value: float, more: int) -> str:
+    digits = 2 + more
+    shown = min(round(value, digits), 1 - 10**-digits) if value < 1 else value
+    return f"{shown + 0.0:.{digits}f}".replace("0.", ".", 1)
 
 
 def number(value: int) -> str:

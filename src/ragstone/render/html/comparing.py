@@ -25,6 +25,7 @@ from ragstone.errors import InputError
 from ragstone.questions import history_of
 from ragstone.render.comparison import (
     contexts_said,
+    differences_said,
     findings,
     headline,
     in_the_way,
@@ -39,7 +40,6 @@ from ragstone.render.html.document import Block, page, to_json
 from ragstone.render.text import flat
 from ragstone.render.wording import in_words, is_map, kind_of, measures, place, why, word
 from ragstone.stats.means import mean
-from ragstone.stats.points import signed
 from ragstone.types import RESPONSE
 
 MOST_GROUPS: Final = 40
@@ -132,8 +132,7 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
         if metric.finding == "too_few":
             one["said"] = f"too few {metric.too_few}"  # a note says how many are needed
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
-        ends = [one["paired"][end] for end in ("difference", "low", "high")] if one["paired"] else []
-        written = ["" if end is None else signed(100 * end).replace("-", "\u2212") for end in ends]
+        written = [text.replace("-", "\u2212") for text in differences_said(metric)] if one["paired"] else []
         told.append(
             {**kept, "points": written, "p": p_said(metric.adjusted), "worth": metric.worth, "ways": metric.ways}
         )

@@ -83,13 +83,13 @@ def _table(found: Agreement) -> RenderableType:
 
     of = [(items, mean if mean and mean.value is not None else None) for _, items, mean in rows]
     raw = [percent(mean.raw, mean.records) if mean and mean.raw is not None else "" for _, _, mean in rows]
-    corrected = [percent(mean.value, mean.records) if mean else "" for _, mean in of]
+    corrected = [percent(mean.value, mean.records, (mean.low, mean.high)) if mean else "" for _, mean in of]
     columns = [
         Column("", [name for name, *_ in rows], least=NAME),
         items("units", [number(one.matrix.n) if one else "" for one, _ in of], 1),
         items("accuracy", [percent(one.matrix.accuracy) if one else "" for one, _ in of], 4),
         items("guess", [percent(one.matrix.base_rate) if one else "" for one, _ in of], 3),
-        items("kappa", [coefficient(one.kappa) if one else "" for one, _ in of]),
+        items("kappa", [coefficient(one.kappa, one.interval) if one else "" for one, _ in of]),
         replace(
             items("kappa 95% CI", [agreement.ends_said(one.interval) if one else "" for one, _ in of], 2),
             short="kappa CI",

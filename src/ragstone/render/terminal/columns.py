@@ -57,7 +57,7 @@ def columns_of_run(metric: type[Metric], entries: Mapping[str, Mapping[str, Any]
     columns = [Column(Text(metric.name), [f"  {row}" for row in rows])]
     for side, title in enumerate(drawn.titles):
         sides = [found[side] if side < len(found) else None for found in rows.values()]
-        means = [percent(entry["mean"], entry["scored"]) if entry else "" for entry in sides]
+        means = [percent(entry["mean"], entry["scored"], entry["interval"]) if entry else "" for entry in sides]
         columns.append(Column(title, means, right=True))
         columns.append(Column("95% CI", [interval_of(entry) if entry else "" for entry in sides], right=True, drop=2))
     scored = [_scored(drawn.titles, found) for found in rows.values()]
@@ -138,9 +138,10 @@ def methods_block(methods: Mapping[str, Mapping[str, Any]]) -> RenderableType:
     titled = {
         "ordinary": [percent(found["plain"], found.get("records", 1)) for found in methods.values()],
         "nuggets": [percent(found["nuggetized"], found.get("records", 1)) for found in methods.values()],
-        "points": [signed(found["difference"]) for found in methods.values()],
+        "points": [signed(found["difference"], found.get("interval")) for found in methods.values()],
         "95% CI": [
-            " to ".join(map(signed, found["interval"])) if found.get("interval") else "" for found in methods.values()
+            " to ".join(signed(end, ends) for end in ends) if (ends := found.get("interval")) else ""
+            for found in methods.values()
         ],
         "records": [number(found["records"]) if "records" in found else "" for found in methods.values()],
     }

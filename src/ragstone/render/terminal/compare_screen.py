@@ -40,7 +40,6 @@ from ragstone.render.terminal.screen import (
 from ragstone.render.terminal.tables import Column, Fitted, by_kind, grid, legend, record_lines
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import or_contradicted, words_of
-from ragstone.stats.points import signed
 
 BY_NUGGET: Final = "individual nuggets"
 _SHORT: Final = {NUGGETS: "all", VITAL: "vital"}
@@ -107,7 +106,7 @@ def _table(found: Comparison) -> RenderableType:
         Column("", [name for name, _ in rows]),
         column(found.first.label.removeprefix("the "), lambda one: percent(one.first.mean, one.pairs)),
         column(found.second.label.removeprefix("the "), lambda one: percent(one.second.mean, one.pairs)),
-        column("points", lambda one: signed(100 * one.paired.difference) if one.paired else "-"),
+        column("points", lambda one: comparison.differences_said(one)[0] or "-"),
         column("95% CI", comparison.interval_said, 3),
         column("p", lambda one: comparison.p_said(one.adjusted), 4),
         *([pairs] if len({cell for cell in pairs.cells if cell}) > 1 else []),

@@ -113,7 +113,7 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
     told = entries.values()
     columns = [
         Column("", list(entries)),
-        Column("mean", [percent(entry["mean"], entry["scored"]) for entry in told], right=True),
+        Column("mean", [percent(entry["mean"], entry["scored"], entry["interval"]) for entry in told], right=True),
         Column("95% CI", [interval_of(entry) for entry in told], right=True),
         Column("scored", [f"{number(entry['scored'])} of {number(entry['total'])}" for entry in told], right=True),
         Column("could be", [possible_mean(entry) for entry in told], right=True, drop=2),

@@ -97,7 +97,7 @@ def _table(found: Tuning) -> RenderableType:
         Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
         *([column("tuning kappa", [coefficient(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
-        column("test kappa" if len(tried) > 1 else "kappa", [coefficient(one.kappa) for one in tried]),
+        column("test kappa" if len(tried) > 1 else "kappa", [coefficient(one.kappa, one.interval) for one in tried]),
         column("95% CI", [ends_said(one.interval) for one in tried]),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
         column("parsed", [percent(one.read) for one in tried], 3),

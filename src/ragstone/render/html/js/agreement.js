@@ -86,7 +86,7 @@ function meansView(means) {
 function meanCells(kind, value, ends, records) {
   return [
     el('th', { class: 'soft', scope: 'row' }, kind),
-    el('td.number', percent(value, records), ends ? el('span.soft', ` (${between(ends[0], ends[1], records)})`) : null),
+    el('td.number', percent(value, records, ends), ends ? el('span.soft', ` (${between(ends[0], ends[1], records)})`) : null),
     whiskerCell(value, ends),
   ];
 }

@@ -131,6 +131,7 @@ function groupRow(group, whole) {
   const chosen = now.field === now.by && now.value === group.name;
   const to = chosen ? { field: '', value: '', page: 1 } : { field: now.by, value: group.name, page: 1 };
   const interval = group.known ? ` (${between(group.low, group.high, group.count)})` : '';
+  const mean = percent(group.mean, group.count, group.known ? [group.low, group.high] : null);
   return el(
     'li',
     { class: group.weak ? 'weak' : null },
@@ -150,7 +151,7 @@ function groupRow(group, whole) {
           : null,
         el('span', { class: 'dot', css: { left: `${group.mean * 100}%` } }),
       ),
-      el('span.number', percent(group.mean, group.count), el('span.soft', interval)),
+      el('span.number', mean, el('span.soft', interval)),
       el('span.number.soft.size', unseen('of '), count(group.count), unseen(' records')),
     ),
   );

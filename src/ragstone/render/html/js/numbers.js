@@ -3,28 +3,43 @@
 const DASH = '\u2013';
 const NBSP = '\u00a0';
 
+/** @param {number} size not negative @param {number} digits */
+function halvesUp(size, digits) {
+  return Math.floor((size + 100 * 1e-9) * 10 ** digits + 0.5) / 10 ** digits;
+}
+
 /**
- * A percentage without its sign: no decimals below 1,000 units, one from 1,000 on. A value below 1 is never rounded to
- * 100, nor one above 0 to 0.
- * @param {number} value from 0 to 1 @param {number} [units]
+ * A percentage without its sign: no decimals below 1,000 units, one from 1,000 on, and `more`. A value below 1 is never
+ * rounded to 100, nor one above 0 to 0.
+ * @param {number} value from 0 to 1 @param {number} [units] @param {number} [more]
  */
-function points(value, units = 0) {
-  const digits = units >= 1000 ? 1 : 0;
+function points(value, units = 0, more = 0) {
+  const digits = (units >= 1000 ? 1 : 0) + more;
   const step = 10 ** -digits;
-  let shown = Math.floor((value + 1e-9) * 100 * 10 ** digits + 0.5) / 10 ** digits; // round halves up
+  let shown = halvesUp(100 * value, digits);
   if (shown >= 100 && value * 100 < 100) shown = 100 - step;
   else if (shown <= 0 && value > 0) shown = step;
   return shown.toFixed(digits);
 }
 
-/** @param {number | null | undefined} value @param {number} [units] */
-function percent(value, units = 0) {
-  return value === null || value === undefined ? '\u2013' : `${points(value, units)}%`;
+/**
+ * How many more decimals an interval needs so that it does not look like a point.
+ * @param {[number, number] | null | undefined} ends @param {number} units
+ */
+function finer(ends, units) {
+  const fitting = [0, 1, 2, 3, 4].filter((more) => ends && points(ends[0], units, more) !== points(ends[1], units, more));
+  return fitting[0] || 0;
+}
+
+/** @param {number | null | undefined} value @param {number} [units] @param {[number, number] | null} [ends] */
+function percent(value, units = 0, ends = null) {
+  return value === null || value === undefined ? '\u2013' : `${points(value, units, finer(ends, units))}%`;
 }
 
 /** @param {number} low @param {number} high @param {number} [units] */
 function between(low, high, units = 0) {
-  return `${points(low, units)}${DASH}${points(high, units)}`;
+  const more = finer([low, high], units);
+  return `${points(low, units, more)}${DASH}${points(high, units, more)}`;
 }
 
 /** @param {number} number */
@@ -48,8 +63,8 @@ function dollars(amount) {
 
 /** A difference with its sign; none for 0.0. @param {number} difference in points */
 function signed(difference) {
-  if (Math.abs(difference) < 0.05) return '0.0';
-  return `${difference > 0 ? '+' : '\u2212'}${Math.abs(difference).toFixed(1)}`;
+  const shown = halvesUp(Math.abs(difference), 1);
+  return `${!shown ? '' : difference > 0 ? '+' : '\u2212'}${shown.toFixed(1)}`;
 }
 
 /** A date and time in the reader's time zone. @param {number} seconds since 1970 */

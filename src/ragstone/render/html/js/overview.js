@@ -97,7 +97,7 @@ function card(metric) {
     'article.card',
     el('h2', named(metric.name)),
     el('p.meaning', metric.title),
-    el('p.mean', figure(worstFirst(metric.name), percent(metric.mean, units)), ' ', interval),
+    el('p.mean', figure(worstFirst(metric.name), percent(metric.mean, units, metric.interval)), ' ', interval),
     strip(metric, (bin) => {
       go(
         filterOf({
@@ -233,7 +233,7 @@ function everyMetric() {
         { scope: 'row' },
         metric.scored ? figure(worstFirst(metric.name), named(metric.name)) : named(metric.name),
       ),
-      el('td.number', percent(metric.mean, metric.scored)),
+      el('td.number', percent(metric.mean, metric.scored, metric.interval)),
       el(
         'td.number.soft',
         metric.interval ? `(${between(metric.interval[0], metric.interval[1], metric.scored)})` : '',
