@@ -32,6 +32,9 @@ def test_the_screen_says_who_agrees_best_what_is_noise_and_what_to_type(judged: 
         assert " nuggets from 4 records" in came.flat
         assert "4 combinations left out" in came.flat
         assert "does not support format 'yaml'" in came.flat
+        heads, first = (line.split() for line in came.out.split("\n  judge ")[1].splitlines()[:2])
+        assert heads[2].startswith("tuning"), "the table is sorted by it"
+        assert first[3:5] == ["1.00", "1.00"]
     assert judged.count == 8 * 4
     options = ["--set", "nugget_recall.threshold=0.7", "--structured", "off", "--on-error", "skip"]
     (words,) = pasted(ragstone(*TUNE, *STYLES, *options).out)

@@ -87,7 +87,7 @@ def _table(found: Tuning) -> RenderableType:
     tried = found.tried[:SHOWN]
 
     def column(title: str, cells: Sequence[str], drop: int = 0) -> Column:
-        return Column(title, cells, right=True, drop=drop)
+        return Column(title, cells, right=True, drop=drop, short=title.removesuffix(" kappa"))
 
     named = {
         "style": [flat(one.combination.style) for one in tried],
@@ -96,12 +96,12 @@ def _table(found: Tuning) -> RenderableType:
     return Fitted([
         Column("judge", [flat(one.combination.judge) for one in tried], least=LEAST),
         *(Column(title, cells, least=STYLE) for title, cells in named.items() if any(cells)),
-        *([column("tuning kappa", [coefficient(one.chosen_on) for one in tried], 2)] if len(tried) > 1 else []),
+        *([column("tuning kappa", [coefficient(one.chosen_on) for one in tried])] if len(tried) > 1 else []),
         column("test kappa" if len(tried) > 1 else "kappa", [coefficient(one.kappa, one.interval) for one in tried]),
-        column("95% CI", [ends_said(one.interval) for one in tried]),
+        column("95% CI", [ends_said(one.interval) for one in tried], 4),
         Column("", ["" if one is found.winner else "=" if one.equal else "<" for one in tried]),
-        column("parsed", [percent(one.read) for one in tried], 3),
-        column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried]),
+        column("parsed", [percent(one.read) for one in tried], 2),
+        column("per 1,000", ["unknown" if one.cost is None else dollars(one.cost) for one in tried], 3),
         column("run", [str(one.run) for one in tried], 1),
     ])  # fmt: skip
 
