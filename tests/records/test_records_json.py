@@ -146,6 +146,22 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
             open_records(path)
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("traces_none.jsonl", "did you mean {}/traces.jsonl?"),
+        ("trace.json", "did you mean {}/traces.jsonl?"),
+        ("traces", "or folder; did you mean {}/traces.jsonl?"),
+        ("ragstones.jsonl", "{} has traces.jsonl"),
+    ],
+)
+def test_a_file_of_a_similar_name_is_suggested(tmp_path: Path, typed: str, said: str) -> None:
+    """With the same extension, unless the rest of the name is almost the same."""
+    written(tmp_path, b"{}", "traces.jsonl")
+    written(tmp_path, b"", "ragstone.toml")
+    assert refusal(tmp_path / typed).endswith(said.format(tmp_path))
+
+
 def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unreadable file is an error of one line."""
 

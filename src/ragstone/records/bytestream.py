@@ -180,17 +180,22 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
 
 
 def _nearest(path: Path) -> str:
-    """Suggest the file in the same folder with the most similar name, else list those with the same extension."""
+    """Suggest the file in the same folder with the most similar name, else list those with the same extension.
+
+    A name with another extension has to be more similar.
+    """
     if str(path) == "last":
         return "last is a run; specify a file of records"
     try:
         names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:
         return f"there is no folder {path.parent} either"
-    if near := difflib.get_close_matches(path.name, names, 1):
+    alike = [name for name in names if name.endswith(path.suffix)]
+    stems = {name.removesuffix(path.suffix): name for name in alike}
+    near = [stems[stem] for stem in difflib.get_close_matches(path.stem, stems, 1)]
+    if near := near or difflib.get_close_matches(path.name, names, 1, 0.8):
         return f"did you mean {path.with_name(near[0])}?"
     where = "this folder" if path.parent == Path() else str(path.parent)
-    alike = [name for name in names if path.suffix and name.endswith(path.suffix)]
     more = f" and {len(alike) - SOME_NAMES} more" if len(alike) > SOME_NAMES else ""
     some = ", ".join(alike[:SOME_NAMES]) or f"no {path.suffix} file"
     return f"{where} has {some}{more}" if path.suffix else ""
