@@ -85,7 +85,7 @@ def test_a_new_field_is_an_option_everywhere(monkeypatch: pytest.MonkeyPatch) ->
     ("how", "message"),
     [
         ("python", "patience 0; expected a whole number from 1 to 9"),
-        ("file", "ragstone.toml: run.patience = 0: input should be greater than or equal to 1"),
+        ("file", "ragstone.toml: run.patience = 0: expected a number of at least 1"),
         ("environment", "TOY_PATIENCE 'soon'; expected a whole number from 1 to 9"),
         ("environment beyond", "TOY_PATIENCE 12; expected a whole number from 1 to 9"),
         ("unknown", "ragstone.toml: no setting 'run.patence'; did you mean 'patience'?"),

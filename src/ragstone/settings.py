@@ -28,6 +28,16 @@ _HARMLESS: Final = frozenset(
 """Settings of a judge whose value a message may show; others may contain a key."""
 
 
+_EXPECTED: Final[Mapping[str, str]] = {
+    "bool_type": "true or false", "dict_type": "a table", "finite_number": "a number", "float_type": "a number",
+    "greater_than": "a number above {gt:g}", "greater_than_equal": "a number of at least {ge:g}",
+    "int_from_float": "a whole number", "int_type": "a whole number", "less_than": "a number below {lt:g}",
+    "less_than_equal": "a number of at most {le:g}", "list_type": "a list", "literal_error": "{expected}",
+    "model_type": "a table", "string_too_short": "a string that is not empty", "string_type": "a string",
+}  # fmt: skip
+"""What a setting should be, by pydantic's type of the error."""
+
+
 class Table(BaseModel):
     """A table that rejects unknown settings and values of another type."""
 
@@ -198,7 +208,7 @@ def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseMod
     problem = error.errors()[0]
     where = _where(problem["loc"], table)
     if problem["type"] == "missing":
-        return f"{where}: field required"
+        return f"{where} is missing"
     if problem["loc"][-1] == "api_key_env":
         return f"{where}: expected the name of an environment variable, not the key itself"
     if problem["type"] == "extra_forbidden":
@@ -206,18 +216,29 @@ def _first(error: ValidationError, table: Mapping[str, Any], model: type[BaseMod
         near = difflib.get_close_matches(str(problem["loc"][-1]), known, 2)
         meant = " or ".join(f"'{name}'" for name in near)
         return f"no setting '{where}'" + (f"; did you mean {meant}?" if near else f"; known: {', '.join(known)}")
-    others = len({_where(one["loc"], table) for one in error.errors()} - {where})
+    named = [(_where(one["loc"], table), _expected(one)) for one in error.errors()]
+    others = len({other for other, _ in named if not where.startswith(other)})
     more = f" ({others} more)" if others else ""
+    words = dict.fromkeys(words for other, words in named if other == where)
+    numbers = any(one.startswith("a number") for one in words)
+    expected = " or ".join(one for one in words if not (numbers and one == "a whole number"))
     # A string in a judge's setting may be a key; do not repeat it.
     secret = problem["loc"][0] == "judges" and not _HARMLESS.intersection(problem["loc"][2:])
     found = "" if secret else f" = {problem.get('input')!r}"
-    return f"{where}{found}: {problem['msg'][0].lower()}{problem['msg'][1:]}{more}"
+    return f"{where}{found}: expected {expected}{more}"
+
+
+def _expected(problem: Any) -> str:
+    words = _EXPECTED.get(problem["type"], problem["msg"]).format(**problem.get("ctx", {}))
+    return f"a list of {words.removeprefix('a ')}s" if isinstance(problem["loc"][-1], int) else words
 
 
 def _where(loc: tuple[int | str, ...], table: Any) -> str:
     """Return the setting's name as in the file; pydantic's location also contains the type it tried."""
     parts = []
     for part in loc:
+        if isinstance(table, dict) and part not in table and "[" in str(part):
+            continue
         parts.append(str(part))
         table = table.get(part) if isinstance(table, dict) else None
         if not isinstance(table, dict):

@@ -346,7 +346,7 @@ def test_thresholds_stand_in_the_configuration(runs: Path) -> None:
     assert came.code == 0
     assert came.out.count("passed") == 3
     Path("ragstone.toml").write_text("[check]\nmin = { grounding = 2 }\n")
-    assert "check.min.grounding = 2: input should be less than or equal to 1" in in_store(runs, "check", "new").err
+    assert "check.min.grounding = 2: expected a number of at most 1" in in_store(runs, "check", "new").err
 
 
 def test_a_record_without_units_has_the_reason_of_its_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
