@@ -225,8 +225,8 @@ def test_a_name_that_is_used_twice_is_said_once() -> None:
     )
 
 
-def test_a_run_without_a_key_leaves_no_empty_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither that which it made nor those above it; a folder that was there stays."""
+def test_a_run_without_a_key_leaves_no_empty_folder_and_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither that which it made nor those above it; a folder that was there stays. The next run has its number."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     Path("mine").mkdir()
     write("a.jsonl", row(1))
@@ -234,6 +234,7 @@ def test_a_run_without_a_key_leaves_no_empty_folder(monkeypatch: pytest.MonkeyPa
         came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", "openai:gpt-4o-mini", "-o", out, "--cases")
         assert (came.code, "no API key" in came.err) == (3, True)
     assert (Path("new").exists(), list(Path("mine").iterdir())) == (False, [])
+    assert "a.jsonl  run 1 " in done("run", "a.jsonl", "-m", "grounding").out
 
 
 def test_a_wrong_key_ends_the_run_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -369,7 +369,13 @@ def test_a_run_that_came_to_nothing_is_taken_back(store: Store) -> None:
     put(store, call(1))
     store.drop_run(second)
     assert [run.id for run in store.runs()] == [first]
-    assert store.start_run("three", {}) not in {first, second}
+    third = store.start_run("three", {})
+    assert third not in {first, second}
+    store.drop_run(third, unused=True)
+    assert store.start_run("four", {}) == third, "nothing names a run that did not start"
+    last = store.start_run("five", {})
+    store.drop_run(third, unused=True)
+    assert store.start_run("six", {}) > last
     assert store.reply(call(1).key) is not None
 
 

@@ -299,7 +299,7 @@ async def _drive(plan: Plan, store: Store, options: RunOptions, held: contextlib
         raise
     finally:
         if status != "done" and not engine.tally.anything:
-            store.drop_run(number)
+            store.drop_run(number, unused=True)
         else:
             # If a full or damaged store ended the run, do not report it twice.
             with contextlib.suppress(*([StoreError] if status == "stopped" else [])):

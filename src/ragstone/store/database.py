@@ -293,9 +293,11 @@ class Store:
         """Replace the summary of an ended run."""
         self._change("UPDATE runs SET summary = ? WHERE id = ?", (self._frame(orjson.dumps(summary)), run))
 
-    def drop_run(self, run: int) -> None:
-        """Delete a run and its results; its calls are kept."""
+    def drop_run(self, run: int, *, unused: bool = False) -> None:
+        """Delete a run and its results; its calls are kept. If it is ``unused``, the next run may have its number."""
         self._change("DELETE FROM runs WHERE id = ?", (run,))
+        if unused:
+            self._change("UPDATE sqlite_sequence SET seq = seq - 1 WHERE name = 'runs' AND seq = ?", (run,))
 
     def keep_calls(self, owner: str, keys: Iterable[bytes]) -> None:
         """Count calls as used though no run has them, instead of those that were kept for this owner before."""
