@@ -238,12 +238,13 @@ def test_a_record_that_has_changed_is_weighed() -> None:
 def test_a_run_that_was_made_otherwise_is_refused() -> None:
     """Another judge, another metric, another number of times: one mean is not to stand on two kinds of scores."""
     weigh(failing("number 2"))
-    for judge, metrics, options in (
-        (failing(version="2"), WHOLE, {}),
-        (failing(), [WHOLE, "answer_relevance"], {}),
-        (failing(), WHOLE, {"repeat": 2}),
+    prompt = r"the judge or prompt for response_support was scripted\+script.v1, now scripted\+script.v2"
+    for judge, metrics, options, said in (
+        (failing(version="2"), WHOLE, {}, rf"{WHOLE}: {prompt}"),
+        (failing(), [WHOLE, "answer_relevance"], {}, f"it used the metrics {WHOLE}"),
+        (failing(), WHOLE, {"repeat": 2}, "it asked 1 times"),
     ):
-        with pytest.raises(ConfigError, match="run 1 used other settings"):
+        with pytest.raises(ConfigError, match=rf"run 1 used other settings \({said}\);"):
             weigh(judge, metrics=metrics, only_failed=True, **options)
         assert judge.asked == []
 

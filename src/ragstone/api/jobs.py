@@ -22,6 +22,7 @@ from ragstone.errors import ConfigError
 from ragstone.judges.base import is_steady
 from ragstone.metrics.base import Metric
 from ragstone.options import RunOptions
+from ragstone.questions import TASKS
 from ragstone.records import SetAside
 from ragstone.render.text import plural
 from ragstone.result_types import CostDict, MoreInputDict
@@ -130,9 +131,16 @@ def _changed(spec: Mapping[str, Any], plan: Plan) -> str:
     before, now = spec.get("signatures", {}), plan.signatures
     if before.keys() != now.keys():
         return f"it used the metrics {', '.join(before)}"
+    from ragstone.analysis.scored import signatures_differ  # noqa: PLC0415 - few runs reuse others
+
     for name, signature in now.items():
-        if before[name] != signature:
-            return f"{name} was {before[name]}, now {signature}"
+        if parts := signatures_differ(before[name], signature):
+            ways = [
+                f"{'the judge or prompt for ' * (part in TASKS)}{part} was {ours or 'the default'}, "
+                f"now {theirs or 'the default'}"
+                for part, ours, theirs in parts
+            ]
+            return f"{name}: {'; '.join(ways)}"
     if (extent := spec.get("extent", {})) != plan.source.extent:
         return f"it used {'part of the input: ' if extent else ''}{part_said(extent) or 'all of the input'}"
     times = spec.get("engine", {}).get("repeat") or 1
