@@ -295,6 +295,7 @@ def configuration_page() -> str:
     lines = [
         "# Configuration", "",
         "`ragstone.toml` is read from the current folder, unless `--config` or `RAGSTONE_CONFIG` names another file.",
+        "Relative paths in the file are relative to its folder.",
         "Options override the file, and the variable `RAGSTONE_STORE` overrides `run.store`.",
         "`ragstone init` writes the file with all settings commented out. Unknown settings are errors.", "",
         "| setting | type | default | meaning |", "|---|---|---|---|",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragstone import config, evaluate
+from ragstone import config, evaluate, settings
 from ragstone.api import plan
 from ragstone.api.plan import choose
 from ragstone.config import resolve
@@ -127,8 +127,42 @@ def test_the_file_of_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tm
     Path("other.toml").write_text('[run]\nstore = "other.db"')
     Path("third.toml").write_text('[run]\nstore = "third.db"')
     monkeypatch.setenv("RAGSTONE_CONFIG", str(tmp_path / "other.toml"))
-    assert resolve(RunOptions()).store == Path("other.db")
+    assert resolve(RunOptions()).store == tmp_path / "other.db"
     assert resolve(RunOptions(config="third.toml")).store == Path("third.db")
+
+
+def test_paths_in_the_file_are_relative_to_its_folder(tmp_path: Path) -> None:
+    """Those of options, judges, packs, prompts and a baseline; absolute ones, names and styles stay as they are."""
+    Path("ci").mkdir()
+    text = f"""
+        [run]
+        judge = ["human:people.jsonl", "support=[human:a.jsonl, embedded]"]
+        store = "runs.db"
+        nuggets = "{tmp_path}/bank.jsonl"
+        [steps]
+        assign = ["embedded", "replay:calls.jsonl"]
+        [prompts]
+        pack = "pack.toml"
+        support = "mine.md"
+        assign = "short_cot"
+        [judges.m.prompts]
+        claims = "../claims.md"
+        [judges.m]
+        model = "m"
+        [check]
+        baseline = "main"
+        """
+    Path("ci/ragstone.toml").write_text(text, encoding="utf-8")
+    found = settings.read(Path("ci/ragstone.toml"))
+    assert found["run"] == {
+        "judge": ["human:ci/people.jsonl", "support=[human:ci/a.jsonl, embedded]"],
+        "store": "ci/runs.db",
+        "nuggets": f"{tmp_path}/bank.jsonl",
+    }
+    assert found["steps"] == {"assign": ["embedded", "replay:ci/calls.jsonl"]}
+    assert found["prompts"] == {"pack": "ci/pack.toml", "support": "ci/mine.md", "assign": "short_cot"}
+    assert found["judges"]["m"]["prompts"] == {"claims": "ci/../claims.md"}
+    assert found["check"] == {"baseline": "main"}
 
 
 def test_a_file_that_was_named_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,6 +170,12 @@ def test_the_winner_is_written_and_nothing_else_changes(judged: FakeServer) -> N
     assert file.read_bytes() == written
 
 
+def test_the_path_of_a_prompt_is_written_relative_to_the_file() -> None:
+    Path("ci").mkdir()
+    said = add_settings(Path("ci/own.toml"), {("prompts",): {"assign": "prompts/mine.md", "support": "short_cot"}})
+    assert said == '[prompts]\nassign = "../prompts/mine.md"\nsupport = "short_cot"'
+
+
 @pytest.mark.parametrize("text", ["steps = { support = 'a' }\n", "a = '''\n[steps]\n'''\n", "steps.support = 'a'\n"])
 def test_a_file_that_cannot_be_edited_by_lines_is_left_alone(text: str, tmp_path: Path) -> None:
     """The message has the lines to add by hand."""

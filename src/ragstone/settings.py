@@ -9,9 +9,10 @@ import difflib
 import functools
 import json
 import math
+import re
 import textwrap
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
@@ -21,6 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from ragstone.errors import ConfigError
 from ragstone.judges.spec import Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, TRIES, Option, RunOptions, options_of
+from ragstone.prompts import is_path
+from ragstone.questions import TASKS
 
 _HARMLESS: Final = frozenset(
     "model concurrency rpm tpm timeout temperature max_tokens context seed threshold price prompts".split()  # noqa: SIM905
@@ -28,6 +31,8 @@ _HARMLESS: Final = frozenset(
 """Settings of a judge whose value a message may show; others may contain a key."""
 
 
+_FILE_JUDGE: Final = re.compile(r"(?<![^\s=\[,>])((?:human|replay):)([^,>\]]+)")
+"""A judge of a file, also in a panel or a cascade, or for a step."""
 _EXPECTED: Final[Mapping[str, str]] = {
     "bool_type": "true or false", "dict_type": "a table", "finite_number": "a number", "float_type": "a number",
     "greater_than": "a number above {gt:g}", "greater_than_equal": "a number of at least {ge:g}",
@@ -173,7 +178,10 @@ def _field(one: Option) -> Any:
 
 
 def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
-    """Return the settings that a file contains, by table; raise ConfigError with a one-line message."""
+    """Return the settings that a file contains, by table, with paths that are relative to its folder resolved.
+
+    Raise ConfigError with a one-line message.
+    """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -184,10 +192,39 @@ def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
         raise ConfigError(f"{path}: contains no Ragstone settings; write a {FILE} with: ragstone init")
     model = file_table(options)
     try:
-        return model.model_validate(table).model_dump(exclude_unset=True)
+        found = model.model_validate(table).model_dump(exclude_unset=True)
     except ValidationError as error:
         # Without its cause, which would show the whole table, including a key put there by mistake.
         raise ConfigError(f"{path}: {_first(error, table, model)}") from None
+    _locate(found, path.parent, options)
+    return found
+
+
+def _locate(found: dict[str, Any], folder: Path, options: Any) -> None:
+    """Resolve the paths in the settings of a file in ``folder``: of options, judges, a baseline, prompts and packs."""
+
+    def at(path: str) -> str:
+        return path if not path or "://" in path else str(folder / path)
+
+    def judge(named: Any) -> Any:
+        if isinstance(named, list):
+            return [judge(one) for one in named]
+        return _FILE_JUDGE.sub(lambda match: match[1] + at(match[2]), named)
+
+    files = (one.setting.partition(".") for one in options_of(options) if Path in get_args(one.hint))
+    places: list[tuple[str, str, Callable[[Any], Any]]] = [
+        *((table, key, at) for table, _, key in files),
+        *(("steps", step, judge) for step in found.get("steps", ())),
+        ("run", "judge", judge),
+        ("check", "baseline", lambda name: at(name) if is_path(name) else name),
+    ]
+    for table, key, resolve in places:
+        if key in found.get(table, {}):
+            found[table][key] = resolve(found[table][key])
+    for holder in (found, *found.get("judges", {}).values()):
+        for key, path in (prompts := holder.get("prompts", {})).items():
+            if key == "pack" or (key in TASKS and is_path(path)):
+                prompts[key] = at(path)
 
 
 def read_criteria(path: Path) -> Any:

@@ -7,6 +7,7 @@ parsed to check that it contains exactly the old and the new settings. Existing 
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from typing import Any
 
 from ragstone.errors import ConfigError
 from ragstone.output.target import whole
+from ragstone.prompts import is_path
 
 Tables = Mapping[tuple[str, ...], Mapping[str, Any]]
 """Settings by the path of their table."""
@@ -23,8 +25,17 @@ Tables = Mapping[tuple[str, ...], Mapping[str, Any]]
 def add_settings(path: Path, tables: Tables) -> str:
     """Add the settings that the file lacks and return the added lines; empty if it has all of them.
 
+    The path of a prompt is written relative to the file's folder.
+
     Raise ConfigError if the file sets one to another value, or cannot be edited without changing other lines.
     """
+    tables = {
+        table: {
+            name: os.path.relpath(value, path.parent) if table[-1] == "prompts" and is_path(value) else value
+            for name, value in values.items()
+        }
+        for table, values in tables.items()
+    }
     try:
         before = path.read_bytes().decode("utf-8") if path.exists() else ""
         settings = tomllib.loads(before.removeprefix("\ufeff"))
