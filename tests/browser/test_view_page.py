@@ -216,6 +216,8 @@ def test_each_page_is_well_made(browser: Chromium, fifty: str, serious: Serious,
         browser.until(f"matchMedia('(prefers-color-scheme: {look})').matches")
         assert serious() == [], (look, width)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    sideways = "[...document.querySelectorAll('.runs-list .wide')].filter((one) => one.scrollWidth > one.clientWidth)"
+    assert browser.evaluate(f"{sideways}.length") == 0
     assert browser.evaluate(SMALL) == []
     browser.size(1280, 900)
     assert browser.troubles() == []

@@ -146,6 +146,7 @@ function runsTable(runs) {
   const main = runs.some((run) => run.lead && !names.includes(run.lead));
   return el(
     'table.plain.runs-table',
+    { role: 'table' },
     tableHead(
       columnHead(unseen('Compare')),
       columnHead('Run'),
@@ -155,6 +156,7 @@ function runsTable(runs) {
     ),
     el(
       'tbody',
+      { role: 'rowgroup' },
       runs.map((run) => runRow(run, names, paid, main)),
     ),
   );
@@ -169,12 +171,16 @@ function runRow(run, names, paid, main) {
     'aria-label': `Compare run ${run.run}, ${run.name}`,
     on: { change: () => pick(run.run, box.checked) },
   });
+  /** @param {Child} title @param {Record<string, any> | null} more @param {...Child} said */
+  const cell = (title, more, ...said) =>
+    el('td.number', { role: 'cell', ...more }, el('span', { class: 'of', 'aria-hidden': 'true' }, title), said);
   return el(
     'tr',
-    el('td', box),
+    { role: 'row' },
+    el('td', { role: 'cell' }, box),
     el(
       'th',
-      { scope: 'row' },
+      { scope: 'row', role: 'rowheader' },
       el('a', { href: `${first.root}run/${run.run}/` }, foreign(run.name)),
       el(
         'span',
@@ -190,14 +196,14 @@ function runRow(run, names, paid, main) {
         ),
       ),
     ),
-    el('td.number', count(run.records)),
-    paid ? el('td.number', run.dollars ? dollars(run.dollars) : DASH) : null,
-    main ? el('td.number', lead ? [percent(lead[0], lead[3]), el('span.note', named(run.lead))] : DASH) : null,
+    cell('Records', null, count(run.records)),
+    paid ? cell('Cost', null, run.dollars ? dollars(run.dollars) : DASH) : null,
+    main ? cell('Main metric', null, lead ? percent(lead[0], lead[3]) : DASH, lead && el('span.note', named(run.lead))) : null,
     names.map((name) => {
       const entry = run.metrics[name];
       return entry
-        ? el('td', { class: 'number toned', css: tone(entry[0], name) }, percent(entry[0], entry[3]), thinBar(entry[0]))
-        : el('td.number.soft', DASH);
+        ? cell(named(name), { class: 'number toned', css: tone(entry[0], name) }, percent(entry[0], entry[3]), thinBar(entry[0]))
+        : cell(named(name), { class: 'number soft' }, DASH);
     }),
   );
 }
