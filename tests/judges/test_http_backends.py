@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import socket
+import ssl
 import sys
 import tracemalloc
 import zlib
@@ -14,6 +15,8 @@ from contextlib import closing, suppress
 from typing import Any
 
 import pytest
+from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientConnectorSSLError
+from aiohttp.client_reqrep import ConnectionKey
 
 from ragstone.errors import BackendError
 from ragstone.judges import http
@@ -162,6 +165,7 @@ def test_a_request_that_a_local_server_truncated_is_noted(
 @pytest.mark.parametrize(
     "usage",
     [None, [], 7, {}, {"prompt_tokens": "9"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 1.5},
+     {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
      {"prompt_tokens_details": None, "completion_tokens_details": 7}],
 )  # fmt: skip
 def test_usage_that_is_not_said_is_unknown_and_never_zero(usage: Any) -> None:
@@ -184,6 +188,28 @@ def test_a_withheld_reply_is_not_asked_for_again(choice: dict[str, Any], text: s
     with FakeServer(script=[raw(choices=[choice])]) as server:
         reply = ask(server)
     assert (reply.text, reply.finish) == (text, "content_filter")
+
+
+@OPENAI
+@pytest.mark.parametrize(
+    ("answer", "text", "counted"),
+    [
+        (raw(choices=None, usage={"prompt_tokens": 9, "completion_tokens": 0}), "", 9),  # Gemini
+        (raw(choices=[], usage={"prompt_tokens": 9, "completion_tokens": 0}), "", 9),
+        (
+            Scripted({"error": {"code": "json_validate_failed", "failed_generation": "no"}}, status=400),
+            "no",
+            None,
+        ),  # Groq
+        (Scripted({"error": {"code": "json_validate_failed", "failed_generation": ""}}, status=400), "", None),
+        (Scripted(raw="\ufeff" + json.dumps({"choices": [{"message": {"content": "x"}}]})), "x", None),
+    ],
+)
+def test_a_reply_in_an_unusual_form_is_read_or_is_empty(answer: Scripted, text: str, counted: int | None) -> None:
+    """An empty one is asked for again, once, instead of ending the run as an endpoint that fails."""
+    with FakeServer(script=[answer]) as server:
+        reply = ask(server, call(response_format=SCHEMA))
+    assert (reply.text, reply.finish, reply.usage.input) == (text, "stop", counted)
 
 
 @OPENAI
@@ -436,9 +462,27 @@ SAID: dict[str, tuple[Scripted, dict[str, Any]]] = {
     "key-400": (Scripted("Incorrect API key provided", status=400), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
     "moderated": (Scripted("Your input was flagged by moderation", status=403), {**ALONE, "hint": ""}),
     "quota": (
-        Scripted(QUOTA, status=429, headers={"Retry-After": "1"}), {**FATAL, "hint": "the account has no credit left"}
+        Scripted(QUOTA, status=429, headers={"Retry-After": "1"}),
+        {**FATAL, "hint": "the account or the key has no credit left"},
     ),
     "credit": (Scripted("Your credit balance is too low to access the API.", status=400), FATAL),
+    **{
+        f"budget-{status}": (Scripted("Budget has been exceeded! Max budget: 10.0", status=status), FATAL)
+        for status in (400, 429)
+    },
+    "gateway-credit": (Scripted(raw='{"error": {"message": "Insufficient credits", "code": 402}}'), FATAL),
+    "gateway-down": (
+        Scripted(raw='{"error": {"message": "Provider returned error", "code": 502}}'),
+        {"retryable": True, "fatal": False, "status": 502, "lost": False},
+    ),
+    "web page": (
+        Scripted(raw="<html><head><title>x</title></head><body>Sign in</body></html>"),
+        {"retryable": True, "hint": http.NOT_THE_API},
+    ),
+    "proxy": (
+        Scripted("Login", status=407),
+        {**FATAL, "hint": "the proxy requires a login: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"},
+    ),
     **{name: (Scripted(said, status=400), {**ALONE, "too_long": True}) for name, said in TOO_LONG.items()},
     "llamacpp-mid-reply": (Scripted("Context size has been exceeded.", status=500), {**ALONE, "too_long": True}),
     "tgi": (Scripted({"error": TGI, "error_type": "validation"}, status=422), {**ALONE, "too_long": True}),
@@ -474,6 +518,7 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(key: str) -> N
         assert not other.seen
     assert (found.fatal, found.retryable) == (True, False)
     assert "redirects" in found.hint
+    assert str(found) == f"mine: HTTP 307: redirects to {other.url}/chat/completions"
 
 
 @pytest.mark.parametrize(
@@ -506,6 +551,47 @@ def test_nobody_listening_is_worth_a_retry_with_a_hint() -> None:
     assert "check that the server is running" in found.hint
 
 
+@pytest.mark.parametrize(
+    ("cause", "fatal", "said", "hint"),
+    [
+        (ssl.SSLCertVerificationError(1, "bad"), True, "cannot verify the certificate of {} (", "SSL_CERT_FILE"),
+        (ssl.SSLError(1, "[SSL] wrong version"), False, "cannot reach {} ([ssl] wrong version)", "is right"),
+        (ConnectionResetError(), False, "cannot reach {} (connection closed)", "address is right"),
+        (
+            socket.gaierror(-2, "Name or service not known"),
+            False,
+            "cannot reach {} (name or service not known)",
+            "right",
+        ),
+    ],
+    ids=["certificate", "no TLS", "closed", "no name"],
+)
+def test_why_there_is_no_connection(cause: OSError, fatal: bool, said: str, hint: str) -> None:
+    """A certificate that is not trusted is not trusted at the next try either."""
+    place = ConnectionKey("judge.invalid", 443, True, True, None, None, None)
+    one = backend("https://judge.invalid/v1")
+    kind: type[ClientConnectorError] = ClientConnectorError
+    if isinstance(cause, ssl.SSLError):
+        kind = ClientConnectorCertificateError if fatal else ClientConnectorSSLError
+    found = one._broken_off(kind(place, cause), begun=False)
+    assert said.format(one.url) in str(found)
+    assert "permitted" not in str(found)
+    assert (found.fatal, found.retryable, found.lost) == (fatal, not fatal, False)
+    assert hint in found.hint
+
+
+@OPENAI
+def test_a_proxy_of_the_environment_is_used_except_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeServer() as server:
+        place = server.url.removesuffix("/v1")
+        monkeypatch.setenv("http_proxy", place)
+        ask("http://judge.invalid/v1")
+        assert server.count == 1
+        ask(server)
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+        assert "cannot reach the proxy for http://judge.invalid" in str(error("http://judge.invalid/v1"))
+
+
 def test_no_reply_in_time_is_worth_a_retry() -> None:
     with FakeServer(rate_hang=1.0) as server:
         found = error(server, timeout=0.2)
@@ -522,7 +608,8 @@ def test_no_reply_in_time_is_worth_a_retry() -> None:
         ('{"detail": "Not today"}', "Not today"),
         ('{"detail": [{"loc": ["body", "top_k"], "msg": "extra fields"}]}', "body.top_k: extra fields"),
         ('{"object": "error", "message": {"detail": [{"loc": ["body"], "msg": "bad"}]}}', "body: bad"),
-        ("<html>Oops</html>", "<html>Oops</html>"),
+        ("<html><head><style>b {}</style></head>\n<b>Oops</b>\r\n</html>", "HTTP 400: Oops"),
+        ("<html></html>", "<html></html>"),
         ("", "no message"),
         ("[]", "[]"),
         ("null", "null"),
@@ -618,17 +705,19 @@ def test_only_what_was_sent_and_refused_is_left_out(status: int, fields: dict[st
 
 
 @pytest.mark.parametrize(
-    ("text", "fields"),
+    ("text", "fields", "shorter"),
     [
-        ("The maximum context length is 4096 tokens", {"temperature": 0, "seed": 1}),
-        ("'max_tokens' is too large: 4096. The maximum context length is 4096 tokens.", {"max_tokens": 4096}),
-        ("'max_completion_tokens' is too large for the context length", {"max_completion_tokens": 4096}),
+        ("The maximum context length is 4096 tokens", {"temperature": 0, "seed": 1}, False),
+        ("'max_tokens' is too large: 4096. The maximum context length is 4096 tokens.", {"max_tokens": 4096}, True),
+        ("'max_completion_tokens' is too large for the context length", {"max_completion_tokens": 4096}, True),
+        ("maximum context length is 9 tokens, you requested 10 (4 in the messages, 6 in the completion)", {}, True),
     ],
 )
-def test_a_context_that_is_too_small_costs_no_parameter(text: str, fields: dict[str, Any]) -> None:
-    """Nor the limit of the answer, of which the error speaks."""
+def test_a_context_that_is_too_small_costs_no_parameter(text: str, fields: dict[str, Any], shorter: bool) -> None:
+    """Nor the limit of the answer, of which the error speaks; then, a smaller limit may help."""
     with FakeServer(script=[Scripted(text, status=400)]) as server:
-        assert "longer context" in error(server, call("temperature response_format seed", **fields)).hint
+        hint = error(server, call("temperature response_format seed", **fields)).hint
+        assert ("longer context" in hint, "max_tokens" in hint) == (True, shorter)
         assert server.seen == {400: 1}
 
 

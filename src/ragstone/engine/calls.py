@@ -357,7 +357,11 @@ class Calls:
         if (error.retry_after or 0.0) > self._settings.deadline:
             tried = f" ({asked_to_wait(error.retry_after)})"
         said = f"{error}{tried}"
-        return Failed(f"{said.rstrip('.')}; {error.hint}" if error.hint else said, too_long=error.too_long)
+        if error.too_long and error.hint:  # what to do first: servers describe it at length
+            said = f"{error.hint} ({said})"
+        elif error.hint:
+            said = f"{said.rstrip('.')}; {error.hint}"
+        return Failed(said, too_long=error.too_long)
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Stop using this endpoint. The run continues if every panel has a judge left and no cascade lost one."""

@@ -10,6 +10,7 @@ out of all later calls, with a note on the replies.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import itertools
 import math
@@ -25,6 +26,7 @@ import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, BatchState, Call, Prompt, RateLimits, Reply, Usage
+from ragstone.judges.http_errors import error_in, meaning, said_by, shown, status_of
 from ragstone.judges.limits import allowance, retry_after
 from ragstone.judges.spec import Spec
 from ragstone.tokens import Size
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     import aiohttp
     import yarl
 
-RETRYABLE: Final = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
-"""Statuses after which the same request may succeed; 501 and 505 are excluded because they are permanent."""
 LONGEST: Final = 8_000_000
 """Maximum size of a response body in bytes; a longer one is an error."""
 RESULTS: Final = 2_000_000_000
@@ -45,27 +45,11 @@ SLOWEST: Final = 100_000
 """Minimum speed at which a batch is expected to be uploaded, in bytes per second."""
 SECRET_LENGTH: Final = 12
 """Minimum length of a key that is removed from replies: a shorter one (EMPTY, none) may be an ordinary word there."""
-MINUTE: Final = 60.0
-"""Maximum wait in seconds of a limit per minute; a longer wait belongs to another limit."""
 LONG: Final = 10_000
 """Bytes of a request that a server may truncate."""
+NOT_THE_API: Final = "check the base URL: it is the address of the API, which usually ends in /v1"
 TRUNCATED: Final = "the server read less than half of the request; raise its context length, then add --refresh"
 """The note on a reply whose request was silently truncated, as Ollama does."""
-_MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
-"""Matches a 403 that is about one text, not about the key."""
-_WRONG_KEY: Final = re.compile(
-    r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
-)
-"""Matches a rejected key that some endpoints report with status 400 instead of 401."""
-_TOO_LONG: Final = re.compile(
-    r"context.?(?:size|length|window)|max_new_tokens` must be|prompt is too long", re.IGNORECASE
-)
-"""Matches the error for a request longer than the model's context, with any status."""
-_NO_CREDIT: Final = re.compile(r"credit balance is too low|reached your specified .{0,20}usage limits", re.IGNORECASE)
-"""Matches a lack of credit that some endpoints report with status 400 or 429 instead of 402."""
-_NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
-"""Matches a flex tier without capacity, reported with status 429, 498 (Groq) or 503 (Gemini)."""
-_LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
 
 
 class HttpBackend(ABC):
@@ -135,6 +119,10 @@ class HttpBackend(ABC):
 
         Raise KeyError, IndexError, TypeError or AttributeError for any other JSON.
         """
+
+    def rejected(self, error: Mapping[str, Any]) -> str | None:  # noqa: ARG002 - see a dialect
+        """Return the reply that an error quotes because it does not fit the schema; None if there is none."""
+        return None
 
     def fitted(self, body: bytes) -> bytes:
         """Return the request with refused parameters left out or renamed."""
@@ -232,6 +220,7 @@ class HttpBackend(ABC):
             timeout=aiohttp.ClientTimeout(total=self.timeout),
             headers=headers,
             auto_decompress=False,
+            proxy=_proxy(self._address),
         )
 
     async def close(self) -> None:
@@ -250,10 +239,12 @@ class HttpBackend(ABC):
                 body = self.begun_alike(body, call.shared.chars)
             sent = self.in_tier(body, tier)
             status, headers, data = await self._exchange("POST", self._address, sent, LONGEST)
-            if status == 200:
+            if (status := status_of(status, data)) == 200:
                 reply = self._reply(data, requests, allowance(headers), tier)
                 return reply._replace(notes=(*reply.notes, TRUNCATED)) if self._truncated(reply, body) else reply
-            error = _error_object(data)
+            error = error_in(data)
+            if (written := self.rejected(error)) is not None:
+                return Reply(self.without_key(written), "stop", notes=self.notes(), requests=requests)
             if self.refusal(status, error, body):
                 continue
             found = self._error(status, headers, error, data, tier)
@@ -280,7 +271,7 @@ class HttpBackend(ABC):
         more |= {"headers": {"Content-Type": form}} if form else {}
         status, headers, data = await self._exchange(method, self.base + path, sent, longest, **more)
         if status != 200:
-            raise self._error(status, headers, _error_object(data), data, "standard")
+            raise self._error(status, headers, error_in(data), data, "standard")
         return data
 
     async def results(self, state: BatchState) -> Sequence[bytes]:
@@ -335,7 +326,7 @@ class HttpBackend(ABC):
                     data += unpacking.decompress(chunk, longest + 1 - len(data)) if unpacking else chunk
                     if len(data) > longest:
                         raise self.trouble(f"a reply of more than {longest} bytes", lost=True)
-                return response.status, response.headers, bytes(data)
+                return response.status, response.headers, bytes(data).removeprefix(codecs.BOM_UTF8)
         except TimeoutError as error:
             raise self.trouble(f"no reply within {self.timeout:g} s", retryable=True, lost=True) from error
         except (aiohttp.ClientError, zlib.error) as error:
@@ -345,22 +336,27 @@ class HttpBackend(ABC):
         """Return the error for a broken connection; ``begun``: the headers of the reply had arrived."""
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
-        never = isinstance(error, aiohttp.ClientConnectorError)
+        never = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
+        fatal = False
         hint = "the server was reached; its log, or that of a proxy in front of it, may say why"
         if isinstance(error, zlib.error):
             said = "a reply that cannot be decompressed"
         elif begun:
             said = "the connection was closed in the middle of the reply"
+        elif isinstance(error, aiohttp.ClientHttpProxyError):
+            fatal, said = error.status in (403, 407), f"the proxy answers HTTP {error.status}: {error.message}"
+            hint = meaning(407, "", "", wait=None, variable="")["hint"] if error.status == 407 else ""
+        elif isinstance(error, aiohttp.ClientConnectorCertificateError):
+            fatal, said = True, f"cannot verify the certificate of {self.url} ({_reason(error.certificate_error)})"
+            hint = "set SSL_CERT_FILE to a file with the certificate of the server or of who signed it"
         elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
             said = f"{self.url} closed the connection before it replied"
         else:
-            number = getattr(error, "errno", None) or 0  # of the system; DNS errors have negative ones
-            told = os.strerror(number).lower() if number > 0 else " ".join(str(error).split())[:200]
-            cause = told or type(error).__name__
-            said = f"cannot reach {self.url} ({cause})"
+            proxy = "the proxy for " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+            said = f"cannot reach {proxy}{self.url} ({_reason(error)})"
             hint = "check that the server is running and that the address is right"
         # A server that received the request may charge for it.
-        return self.trouble(said, retryable=True, hint=hint, lost=not never)
+        return self.trouble(said, retryable=not fatal, fatal=fatal, hint=hint, lost=not never)
 
     # ---- answers
 
@@ -370,8 +366,9 @@ class HttpBackend(ABC):
             answer = orjson.loads(data)
             read = self.read(answer)
         except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
-            found = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
-            raise self._unusable(f"not a chat completion: {found!r}", answer, tier) from error
+            told = self.without_key(said_by(error_in(data)))[:200]
+            found = told or repr(self.without_key(shown(data))[:80])
+            raise self._unusable(f"not a chat completion: {found}", answer, tier, hint=NOT_THE_API) from error
         text, reasoning = read.text, read.reasoning
         if read.finish == "error":  # a failure that came with status 200
             raise self._unusable(f"the endpoint failed: {self.without_key(text or 'no message')[:200]}", answer, tier)
@@ -383,16 +380,20 @@ class HttpBackend(ABC):
         return Reply(text, read.finish, reasoning, self._charged(answer, tier), notes, requests, left)
 
     def _charged(self, answer: Any, tier: str) -> Usage:
-        """Return the usage at the price of the tier that the answer reports, else of ``tier``."""
-        usage = self.usage(answer)
+        """Return the usage at the price of the tier that the answer reports, else of ``tier``.
+
+        No request has 0 tokens: a server that says so does not count them.
+        """
+        if (usage := self.usage(answer)).input == 0:
+            return Usage()
         rate = self._rates.get(tier if tier == "batch" else self.tier_of(answer) or tier, 1.0)
         return usage if rate == usage.rate or usage == Usage() else usage._replace(rate=rate)
 
-    def _unusable(self, said: str, answer: Any, tier: str) -> BackendError:
+    def _unusable(self, said: str, answer: Any, tier: str, hint: str = "") -> BackendError:
         """Return the error for an unusable reply, with its usage, since it may be charged."""
         usage = self._charged(answer, tier)
         spent = None if usage == Usage() else usage
-        return self.trouble(said, retryable=True, spent=spent, lost=spent is None)
+        return self.trouble(said, retryable=True, spent=spent, lost=spent is None, hint=hint)
 
     def of_batch(self, status: int, answer: Any, error: Any) -> Reply | BackendError:
         """Return the outcome of a call in a batch, as of a single call; a status of 0 means none and is retryable."""
@@ -411,78 +412,20 @@ class HttpBackend(ABC):
     def _error(
         self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes, tier: str
     ) -> BackendError:
-        whole = said_by(error) or data[:2000].decode("utf-8", "replace")
-        said = " ".join(self.without_key(whole).split())[:300]
+        said = " ".join(self.without_key(said_by(error) or shown(data)).split())[:300]
+        if 300 <= status < 400 and (place := headers.get("Location", "")):
+            said = f"redirects to {self.without_key(place.partition('?')[0])[:200]}"
         code = str(error.get("code") or error.get("type") or "")
-        hint = ""
-        fatal = too_long = False
-        exceeded = bool(_TOO_LONG.search(said))
-        retryable = status in (*RETRYABLE, 498) and not exceeded
-        no_capacity = tier == "flex" and status in (429, 498, 503) and bool(_NO_CAPACITY.search(f"{said} {code}"))
-        loading = status == 503 and bool(_LOADING.search(said))
         wait = retry_after(headers)
-        if status in (401, 403) and not _MODERATED.search(said):
-            fatal = True
-            hint = f"check the key in {self.key_variable}" if self.key_variable else "the endpoint requires a key"
-        elif status == 404:
-            fatal, hint = True, "check the model's name and the base URL"
-        elif status == 402 or code == "insufficient_quota" or (status in (400, 429) and _NO_CREDIT.search(said)):
-            fatal, retryable, hint = True, False, "the account has no credit left"
-        elif status == 400 and _WRONG_KEY.search(said):
-            fatal, hint = True, f"check the key in {self.key_variable}"
-        elif exceeded or "context_length" in code or ("context" in said.lower() and "token" in said.lower()):
-            too_long = True
-            hint = "the record is too long for this model; use a model with a longer context"
-        elif 300 <= status < 400:
-            fatal, hint = True, "the address redirects elsewhere; give the final base URL"
-        elif loading:
-            hint = "the server is loading its model; set how long to wait with deadline under [engine]"
-        elif no_capacity or "service_tier" in said:
-            hint = (
-                "tier_fallback = true in the judge's table sends a call to the standard tier if flex is not available"
-            )
-        elif status == 429 and (wait or 0.0) <= MINUTE:
-            hint = "set --rpm (or rpm in the judge's table) to the requests per minute that the endpoint allows"
-        return self.trouble(
-            f"HTTP {status}: {said or 'no message'}",
-            retryable=retryable,
-            fatal=fatal,
-            retry_after=wait if retryable else None,
-            hint=hint,
-            too_long=too_long,
-            status=status,
-            loading=loading,
-            no_capacity=no_capacity,
-            allowance=allowance(headers),
-        )
+        more = meaning(status, code, said, wait=wait, variable=self.key_variable, flex=tier == "flex")
+        left = allowance(headers)
+        return self.trouble(f"HTTP {status}: {said or 'no message'}", status=status, allowance=left, **more)
 
     def without_key(self, text: str) -> str:
         """Remove the key from a text, in any case: some endpoints repeat it in their messages."""
         if not self._key or self._key.lower() not in text.lower():
             return text
         return re.sub(re.escape(self._key), "[key]", text, flags=re.IGNORECASE)
-
-
-def _error_object(data: bytes) -> dict[str, Any]:
-    try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return {}
-    if isinstance(body, list) and body:  # some endpoints wrap the error in a list
-        body = body[0]
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    return error if isinstance(error, dict) else {"message": str(error or "")}
-
-
-def said_by(error: Mapping[str, Any]) -> str:
-    """Return the message of an error; FastAPI servers call it ``detail``, which may be a list with locations."""
-    said = error.get("message") or error.get("detail") or ""
-    if isinstance(said, dict):
-        said = said.get("detail") or said
-    if isinstance(said, list):
-        entries = [entry for entry in said if isinstance(entry, dict)]
-        said = "; ".join(f"{_location(entry.get('loc'))}: {entry.get('msg', '')}" for entry in entries)
-    return str(said)
 
 
 def object_in(value: Any, name: str) -> dict[str, Any]:
@@ -496,5 +439,24 @@ def whole_number(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 2**53 else None
 
 
-def _location(loc: object) -> str:
-    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
+def _reason(error: Exception) -> str:
+    """Return why there is no connection, in the words of the system."""
+    import ssl  # noqa: PLC0415 - loaded already by aiohttp
+
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, ssl.SSLError):
+        return getattr(cause, "verify_message", "") or str(getattr(cause, "reason", None) or cause).lower().replace(
+            "_", " "
+        )
+    number = getattr(cause, "errno", None) or 0  # of the system; DNS errors have negative ones
+    said = os.strerror(number) if number > 0 else getattr(cause, "strerror", None) or str(cause)
+    return " ".join(said.lower().split())[:200] or "connection closed"
+
+
+def _proxy(address: yarl.URL) -> str | None:
+    """Return the proxy that the environment names for an address; None for an address of this machine."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - loaded already by aiohttp
+
+    host = address.host or ""
+    local = host in ("localhost", "::1") or host.startswith("127.")
+    return None if local or proxy_bypass(host) else getproxies().get(address.scheme)

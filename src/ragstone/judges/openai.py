@@ -83,7 +83,9 @@ class OpenAIBackend(HttpBackend):
         return said if isinstance(said, str) else ""
 
     def read(self, answer: Any) -> Reply:
-        """Read the first choice."""
+        """Read the first choice; Gemini may send none, but counts the tokens."""
+        if not answer["choices"] and object_in(answer, "usage"):
+            return Reply("", "stop")
         choice = answer["choices"][0]
         # Gemini adds what was found ("content_filter: RECITATION"), and may leave out the message.
         finish = str(choice.get("finish_reason") or "stop").partition(":")[0]
@@ -95,6 +97,10 @@ class OpenAIBackend(HttpBackend):
             return Reply(str(choice.get("error") or content), "error")
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
         return Reply(content, finish, thought if isinstance(thought, str) else "")
+
+    def rejected(self, error: Mapping[str, Any]) -> str | None:
+        """Return the reply that Groq checked against the schema, or failed to finish."""
+        return str(error.get("failed_generation") or "") if error.get("code") == "json_validate_failed" else None
 
     def usage(self, answer: Any) -> Usage:
         """Return the usage; counts that are not whole numbers are ignored."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import orjson
 
 from ragstone.errors import ConfigError, ServiceError
-from ragstone.judges.http import RETRYABLE, said_by
+from ragstone.judges.http_errors import RETRYABLE, said_by
 from ragstone.judges.limits import retry_after
 from ragstone.judges.spec import check_address
 from ragstone.services.base import Flow, Request, Service
