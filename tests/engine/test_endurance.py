@@ -80,6 +80,23 @@ def test_an_endpoint_that_dies_half_way_ends_the_run_and_the_next_goes_on(how: s
     assert second.statuses == ["scored"] * 200
 
 
+@pytest.mark.parametrize("fault", ["rate_500", "rate_cut"])
+def test_calls_that_always_fail_end_neither_the_run_nor_the_next(fault: str) -> None:
+    """They are all that is left in the end: a call that was answered before shows that the endpoint works."""
+    with Store(":memory:") as store, FakeServer(**{fault: 0.3}, faulty_attempts=math.inf) as server:  # type: ignore[arg-type]
+        first = weigh(records(40), WHOLE, prompted(server), store=store, settings=REAL)
+        second = weigh(records(40), WHOLE, prompted(server), store=store, settings=REAL)
+        answered = server.seen[200]
+    assert (first.error, second.error) == (None, None)
+    assert first.statuses == second.statuses
+    failed = first.statuses.count("judge_failed")
+    assert (failed > 5, first.statuses.count("scored")) == (True, 40 - failed)
+    assert first.tally.failed == second.tally.failed == failed
+    checks = first.tally.unusable.calls + second.tally.unusable.calls
+    assert answered == first.tally.answered + checks, "what was asked again is in the bill"
+    assert 0 < checks < failed
+
+
 def test_an_endpoint_that_asks_everybody_for_an_hour_gets_ten_calls() -> None:
     """The run ends, and says for how long."""
     with FakeServer(rate_429=1.0, retry_after=3600, faulty_attempts=math.inf) as server:

@@ -34,6 +34,8 @@ class Breaker:
         """Single attempts without an answer."""
         self.refusals = 0
         """Those of them that the endpoint refused because it was overloaded."""
+        self.answers = 0
+        """Number of answers so far."""
         self._sent = self._answered = self._last = self._alone_from = 0
         self.refused = False
         """Whether the last failed attempt was refused because of overload."""
@@ -58,6 +60,7 @@ class Breaker:
 
     def answered(self, number: int) -> None:
         """Record that the endpoint answered, even if it rejected this request."""
+        self.answers += 1
         if number <= self._answered:
             return
         self._answered = number

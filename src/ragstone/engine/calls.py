@@ -2,7 +2,7 @@
 
 Guarantees: a stored call is not sent again. A call in flight is awaited, even if another process sent it. A reply is
 on disk before it is used. A call is retried only while a retry can succeed. An endpoint that is dead or rejects the
-key ends the run, unless every panel has another judge.
+key ends the run, unless every panel has another judge. An endpoint that only certain calls fail at is not dead.
 """
 
 from __future__ import annotations
@@ -116,6 +116,9 @@ class Calls:
         self._opening: dict[int, asyncio.Future[None]] = {}
         self._closing = self._halted = False
         self._failures: dict[int, int] = {}
+        self._known: dict[int, Call] = {}
+        self._worked: dict[int, float] = {}
+        self._checks = asyncio.Lock()
         self._down: dict[int, str] = {}
         self.writer = Writer(store, halt, self._flying, since=self._since)
         self._writing: asyncio.Task[None]
@@ -160,6 +163,7 @@ class Calls:
             if call.key in self.prepaid:
                 self.prepaid.discard(call.key)
                 paid.add(call.key)
+            self._known[id(judge.backend)] = call
             return reply_from_json(stored)
         if self._settings.cache == "offline" and not is_inside(judge.backend):
             self._tally.unseen += 1
@@ -258,7 +262,7 @@ class Calls:
         backend = judge.backend
         queue = self._queue(backend)
         end: float | None = None
-        tries = 0
+        tries, failed = 0, 0.0
         for attempt in itertools.count(1):
             turn: Turn | None = None
             try:
@@ -290,13 +294,18 @@ class Calls:
                     queue.refused(turn, call, trouble, _backoff)
                     turn = None
                 now = self._loop.time()
-                if gone := self._gone(judge, trouble, now):
+                if gone := await self._gone(judge, trouble, now):
                     return gone
                 tries += not trouble.busy
+                failed = failed or self._loop.time()
                 pause = max(trouble.retry_after or 0.0, _backoff(attempt))
-                late = queue.breaker.dead(now) or now + max(0.0, pause - queue.quiet()) >= (end or 0.0)
+                late = (
+                    queue.breaker.dead(now)
+                    or now + max(0.0, pause - queue.quiet()) >= (end or 0.0)
+                    or failed < self._worked.get(id(backend), 0.0)  # failed before the check, and fails after it
+                )
                 if not trouble.retryable or late or tries == self._settings.tries or self._closing:
-                    return self._give_up(judge, trouble, attempt)
+                    return await self._give_up(judge, trouble, attempt)
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
                 end = (end or 0.0) + queue.was_quiet(now)  # nor does a pause of the endpoint
@@ -320,6 +329,7 @@ class Calls:
             flight.holds = queue if self._settings.cache != "off" else None
         queue.answered(turn, call, reply, keep=flight.holds is not None)
         self._failures[id(judge.backend)] = 0
+        self._known[id(judge.backend)] = call
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
@@ -336,7 +346,7 @@ class Calls:
         finally:
             flight.sent = False
 
-    def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
+    async def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
         """Return the failure of a call if its endpoint is lost, else None."""
         if id(judge.backend) in self._down:
             return Failed(self._down[id(judge.backend)])
@@ -344,13 +354,53 @@ class Calls:
             return self._lose(judge, error)
         breaker = self._queue(judge.backend).breaker
         if len(self._flying) > 1 and breaker.dead(now):  # a single call has nothing to stop
-            return self._lose(judge, self._lost(judge, error, f"{breaker.failures} attempts in a row failed"))
+            count = f"{breaker.failures} attempts in a row failed"
+            if not await self._works(judge, error):
+                return self._lose(judge, self._lost(judge, error, count))
         return None
 
-    def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
+    async def _works(self, judge: Judge, error: BackendError) -> bool:
+        """Return whether the endpoint still answers a call that it answered before, so that only certain calls fail.
+
+        Such calls can be all that is left of a run, and would end it each time it is resumed.
+        """
+        backend, queue = judge.backend, self._queue(judge.backend)
+        known = self._known.get(id(backend))
+        if known is None or error.busy or not (error.status or error.lost) or self._closing:
+            return False
+        answered = queue.breaker.answers
+        async with self._checks:
+            if id(backend) in self._down:
+                return False
+            if queue.breaker.answers > answered:  # while this waited
+                return True
+            turn: Turn | None = None
+            try:
+                async with Reservation(self._budget, judge, known) as reserved:
+                    turn = await queue.enter(known, first=True)
+                    turn.sent = True
+                    reserved.send()
+                    begun = self._loop.time()
+                    reply = await self._attempt(backend, known, Flight(), begun, begun + self._settings.deadline)
+                    reserved.settle(reply.usage, reply.requests)
+            except (BackendError, TimeoutError):
+                return False
+            else:
+                queue.answered(turn, known, reply)
+                turn = None
+            finally:
+                if turn is not None:
+                    queue.abandoned(turn)
+            self._tally.waste(known.judge, known.task, reply.usage, self._budget.cost(judge, reply.usage))
+            self._tally.notes[f"{judge.name}: checked with a call that it had answered before"] += 1
+            self._failures[id(backend)] = 0
+            self._worked[id(backend)] = begun
+            return True
+
+    async def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
         if error.retryable and not error.busy:  # a 429 says nothing about the endpoint's health
             failures = self._failures[id(judge.backend)] = self._failures.get(id(judge.backend), 0) + 1
-            if failures >= self._settings.dead_after:
+            if failures >= self._settings.dead_after and not await self._works(judge, error):
                 count = f"{failures} calls in a row failed after up to {self._settings.tries} tries"
                 return self._lose(judge, self._lost(judge, error, count))
         tried = f" (tried {attempts} times)" if attempts > 1 else ""

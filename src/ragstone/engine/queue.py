@@ -79,15 +79,15 @@ class Queue:
         """Return the number of turns taken."""
         return len(self._out)
 
-    async def enter(self, call: Call) -> Turn:
+    async def enter(self, call: Call, *, first: bool = False) -> Turn:
         """Wait for a turn, to be released with ``answered``, ``refused`` or ``abandoned``.
 
-        Raises the error passed to ``dismiss`` if the judge is dismissed.
+        ``first``: before all others that wait. Raises the error passed to ``dismiss`` if the judge is dismissed.
         """
         if not self._waiting and (turn := self._turn(call)) is not None:
             return turn
         place: asyncio.Future[Turn] = self._loop.create_future()
-        self._waiting.append((place, call))
+        (self._waiting.appendleft if first else self._waiting.append)((place, call))
         try:
             return await place
         except asyncio.CancelledError:
