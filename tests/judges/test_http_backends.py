@@ -122,6 +122,9 @@ def test_finish_and_usage_are_as_the_endpoint_says() -> None:
     with FakeServer(script=[Scripted("cut", finish="length", usage=usage)]) as server:
         reply = ask(server)
     assert (reply.finish, reply.usage) == ("length", Usage(100, 20, 64, 8))
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "prompt_cache_hit_tokens": 60}  # DeepSeek
+    with FakeServer(script=[Scripted("x", usage=usage)]) as server:
+        assert ask(server).usage == Usage(100, 20, 60)
 
 
 @OPENAI

@@ -288,7 +288,7 @@ def test_a_cut_off_reply_is_asked_again_with_twice_the_room_and_not_mended() -> 
     ("replies", "failure"),
     [
         ([CUT, CUT], "the reply was cut off at its length limit"),
-        ([Reply("", finish="content_filter")], "the endpoint's content filter withheld the reply"),
+        ([Reply("", finish="content_filter")], "the model, or the endpoint's content filter, refused to answer"),
         ([Failed("mine: HTTP 500")], "mine: HTTP 500"),
         ([Reply("", reasoning=verdicts(n1="yes", n2="yes"))] * 2, "the reply is empty"),
         (["?", "?"], "no JSON object in the reply (it begins: '?')"),

@@ -15,6 +15,7 @@ from ragstone.cli.progress import drawn
 from ragstone.engine.tally import Tally
 from ragstone.judges.base import Usage
 from ragstone.render.agreement import kappa_said
+from ragstone.render.facts import cost_said
 from ragstone.render.terminal.screen import MARKS, Look, page, screen
 from ragstone.render.terminal.tables import Column, fitting, table, used
 from ragstone.render.text import (
@@ -99,6 +100,22 @@ def test_an_interval_that_is_no_point_does_not_look_like_one() -> None:
     assert [signed(value, (0.011, 0.043)) for value in (0.03, 0.011, 0.043)] == ["+0.03", "+0.01", "+0.04"]
     assert [signed(value, (-0.001, 0.002)) for value in (0.0, -0.001, 0.002)] == ["0.000", "-0.001", "+0.002"]
     assert kappa_said(0.9932, (0.9921, 0.9944)) == ".993 (95% CI .992\u2013.994)"
+
+
+@pytest.mark.parametrize(
+    ("known", "uncounted", "said"),
+    [
+        (0.042, 2, "at least $0.042; 9 tokens in, 3 out; 2 calls returned no token counts"),
+        (0.042, 0, "at least $0.042; 9 tokens in, 3 out; price unknown for 2 calls"),
+        (None, 2, "unknown; 9 tokens in, 3 out; 2 calls returned no token counts"),
+        (None, 0, "price unknown; 9 tokens in, 3 out"),
+    ],
+)
+def test_what_is_known_of_a_cost_is_said(known: float | None, uncounted: int, said: str) -> None:
+    """A price may be known where the tokens are not, as for one judge of a panel."""
+    paid = {"calls": 5, "dollars": None, "input_tokens": 9, "output_tokens": 3, "unmetered_calls": uncounted}
+    steps = [{"dollars": known, "calls": 3}, {"dollars": None, "calls": 2}]
+    assert flat(cost_said({"paid": paid, "lost": {"attempts": 0}, "by_step": steps})) == said
 
 
 def test_money_is_never_nothing_unless_it_is() -> None:

@@ -108,10 +108,11 @@ class OpenAIBackend(HttpBackend):
         given, output, total = (whole_number(used.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
         if given is not None and total is not None:
             output = max(output or 0, total - given)  # Gemini and xAI count reasoning only in the total
+        cached = object_in(used, "prompt_tokens_details").get("cached_tokens", used.get("prompt_cache_hit_tokens"))
         return Usage(
             input=given,
             output=output,
-            cached=whole_number(object_in(used, "prompt_tokens_details").get("cached_tokens")),
+            cached=whole_number(cached),  # DeepSeek counts hits
             reasoning=whole_number(object_in(used, "completion_tokens_details").get("reasoning_tokens")),
         )
 

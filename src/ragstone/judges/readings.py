@@ -34,7 +34,7 @@ from ragstone.types import RESPONSE, TRIVIAL, Passage, Quote, Scale, Unit, Verdi
 
 Key = TypeVar("Key", bound=Hashable)
 UNUSABLE: Final = {
-    "content_filter": ("withheld", "the endpoint's content filter withheld the reply"),
+    "content_filter": ("withheld", "the model, or the endpoint's content filter, refused to answer"),
     "length": ("cut_off", "the reply was cut off at its length limit"),
 }
 """Maps the ``finish`` of replies that are not read to their status and problem."""

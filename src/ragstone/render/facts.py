@@ -334,7 +334,10 @@ def cost_said(bill: Mapping[str, Any]) -> str:
         if bill["sent"] or bill["failed"]:
             return "free (no call was answered)"
         return "free (every reply was in the store)" if bill["replayed"] else "free (no call was needed)"
-    parts = [dollars(paid["dollars"])] if paid["calls"] else []
+    known = sum(step["dollars"] or 0.0 for step in bill["by_step"])  # of steps and judges with prices and counts
+    unpriced = sum(step["calls"] for step in bill["by_step"] if step["dollars"] is None)
+    least = f"at least {dollars(known)}" if known else "unknown" if paid["unmetered_calls"] else dollars(None)
+    parts = [dollars(paid["dollars"]) if paid["dollars"] is not None else least] if paid["calls"] else []
     if paid["input_tokens"] or paid["output_tokens"]:
         cached, thought = paid.get("cached_tokens"), paid.get("reasoning_tokens")
         parts.append(
@@ -345,6 +348,8 @@ def cost_said(bill: Mapping[str, Any]) -> str:
         )
     if paid["unmetered_calls"] and paid["dollars"] != 0:
         parts.append(f"{plural(paid['unmetered_calls'], 'call')} returned no token counts")
+    elif known and unpriced:
+        parts.append(f"price unknown for {plural(unpriced, 'call')}")
     if lost:
         also = " also" if parts else ""
         parts.append(f"{plural(lost, 'attempt')} without a complete reply may{also} have been charged")
