@@ -102,6 +102,10 @@ def test_what_is_wrong_with_a_name_is_said_with_what_would_be_right(name: str, s
     [
         ("http://someone:word@host/v1", "the address contains a user name, password or query"),
         ("http://word@host/v1", "the address contains a user name, password or query"),
+        (
+            "https://r.openai.azure.com/openai/deployments/d?api-version=1",
+            "use https://RESOURCE.openai.azure.com/openai/v1",
+        ),
         ("https://host/v1?key=word", "the address contains a user name, password or query"),
         ("http://", "is not an address; expected http://"),
         ("http://someone:word@/v1", "the address contains a user name, password or query"),

@@ -58,7 +58,7 @@ def meaning(
         fatal = True
         hint = f"check the key in {variable}" if variable else "the endpoint requires a key"
     elif status == 404:
-        fatal, hint = True, "check the model's name and the base URL"
+        fatal, hint = True, "check the model's name and the base URL, which usually ends in /v1"
     elif status == 407:
         fatal, hint = True, "the proxy requires a login: set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
     elif status == 402 or (status in (400, 429) and no_credit):

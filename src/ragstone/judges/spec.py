@@ -180,6 +180,9 @@ def check_address(base_url: str, where: str) -> None:
         secret = "@" in parts.netloc or bool(parts.query)
     except ValueError:  # an unclosed bracket, or a port that is not a number
         usable, secret = False, "@" in base_url or "?" in base_url
+    if secret and "api-version=" in base_url:  # Azure's older addresses
+        place = "https://RESOURCE.openai.azure.com/openai/v1"
+        raise ConfigError(f"{where}: the address has an API version; use {place}, which needs none")
     if secret:
         raise ConfigError(
             f"{where}: the address contains a user name, password or query; "
