@@ -121,7 +121,7 @@ def test_what_is_known_of_a_cost_is_said(known: float | None, uncounted: int, sa
 def test_money_is_never_nothing_unless_it_is() -> None:
     """Unknown is said to be unknown."""
     shown = [dollars(amount) for amount in (None, 0.0, 1.5, 0.0123, 0.00042, 1e-9)]
-    assert shown == ["price unknown", "free", "$1.50", "$0.012", "$0.000420", "under $0.000001"]
+    assert shown == ["cost unknown", "free", "$1.50", "$0.012", "$0.000420", "under $0.000001"]
 
 
 def test_counts_and_times() -> None:

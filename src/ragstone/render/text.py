@@ -162,9 +162,9 @@ def size(count: int) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """Return ``$1.24``, with more decimals for small amounts, ``free`` for 0, or ``price unknown`` for None."""
+    """Return ``$1.24``, with more decimals for small amounts, ``free`` for 0, or ``cost unknown`` for None."""
     if amount is None:
-        return "price unknown"
+        return "cost unknown"
     if amount == 0:
         return "free"
     if amount < 0.000001:

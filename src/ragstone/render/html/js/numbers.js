@@ -54,7 +54,7 @@ function plural(number, one, many = `${one}s`) {
 
 /** @param {number | null | undefined} amount in dollars; null means unknown, not 0 */
 function dollars(amount) {
-  if (amount === null || amount === undefined) return 'price unknown';
+  if (amount === null || amount === undefined) return 'cost unknown';
   if (amount === 0) return 'free';
   if (amount < 0.000001) return 'under $0.000001';
   const digits = amount >= 0.1 ? 2 : amount >= 0.01 ? 3 : amount >= 0.001 ? 4 : 6;
