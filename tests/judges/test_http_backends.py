@@ -216,6 +216,13 @@ def test_a_reply_in_an_unusual_form_is_read_or_is_empty(answer: Scripted, text: 
 
 
 @OPENAI
+def test_an_error_in_place_of_a_choice_is_quoted_in_words() -> None:
+    gone = {"message": {"content": ""}, "finish_reason": "error", "error": {"code": 502, "message": "Gone."}}
+    with FakeServer(script=[raw(choices=[gone])]) as server:
+        assert str(error(server)) == "mine: the endpoint failed: Gone."
+
+
+@OPENAI
 def test_reasoning_in_its_own_field_is_kept_apart() -> None:
     with FakeServer(script=[Scripted("yes", reasoning="thought"), message(content="no", reasoning="other")]) as server:
         assert [(r.text, r.reasoning) for r in (ask(server), ask(server))] == [("yes", "thought"), ("no", "other")]
@@ -587,12 +594,14 @@ def test_why_there_is_no_connection(cause: OSError, fatal: bool, said: str, hint
 def test_a_proxy_of_the_environment_is_used_except_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeServer() as server:
         place = server.url.removesuffix("/v1")
-        monkeypatch.setenv("http_proxy", place)
+        monkeypatch.setenv("http_proxy", place.removeprefix("http://"))
         ask("http://judge.invalid/v1")
         assert server.count == 1
         ask(server)
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-        assert "cannot reach the proxy for http://judge.invalid" in str(error("http://judge.invalid/v1"))
+        found = error("http://judge.invalid/v1")
+        assert "cannot reach the proxy for http://judge.invalid" in str(found)
+        assert "HTTP_PROXY" in found.hint
 
 
 def test_no_reply_in_time_is_worth_a_retry() -> None:

@@ -48,6 +48,7 @@ SECRET_LENGTH: Final = 12
 LONG: Final = 10_000
 """Bytes of a request that a server may truncate."""
 NOT_THE_API: Final = "check the base URL: it is the address of the API, which usually ends in /v1"
+PROXY: Final = "check the proxy in the environment variables HTTPS_PROXY and HTTP_PROXY"
 TRUNCATED: Final = "the server read less than half of the request; raise its context length, then add --refresh"
 """The note on a reply whose request was silently truncated, as Ollama does."""
 
@@ -345,16 +346,16 @@ class HttpBackend(ABC):
             said = "the connection was closed in the middle of the reply"
         elif isinstance(error, aiohttp.ClientHttpProxyError):
             fatal, said = error.status in (403, 407), f"the proxy answers HTTP {error.status}: {error.message}"
-            hint = meaning(407, "", "", wait=None, variable="")["hint"] if error.status == 407 else ""
+            hint = meaning(407, "", "", wait=None, variable="")["hint"] if error.status == 407 else PROXY
         elif isinstance(error, aiohttp.ClientConnectorCertificateError):
             fatal, said = True, f"cannot verify the certificate of {self.url} ({_reason(error.certificate_error)})"
             hint = "set SSL_CERT_FILE to a file with the certificate of the server or of who signed it"
         elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
             said = f"{self.url} closed the connection before it replied"
         else:
-            proxy = "the proxy for " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
-            said = f"cannot reach {proxy}{self.url} ({_reason(error)})"
-            hint = "check that the server is running and that the address is right"
+            proxied = isinstance(error, aiohttp.ClientProxyConnectionError)
+            said = f"cannot reach {'the proxy for ' if proxied else ''}{self.url} ({_reason(error)})"
+            hint = PROXY if proxied else "check that the server is running and that the address is right"
         # A server that received the request may charge for it.
         return self.trouble(said, retryable=not fatal, fatal=fatal, hint=hint, lost=not never)
 
@@ -459,4 +460,5 @@ def _proxy(address: yarl.URL) -> str | None:
 
     host = address.host or ""
     local = host in ("localhost", "::1") or host.startswith("127.")
-    return None if local or proxy_bypass(host) else getproxies().get(address.scheme)
+    found = "" if local or proxy_bypass(host) else getproxies().get(address.scheme, "")
+    return f"http://{found}" if found and "://" not in found else found or None

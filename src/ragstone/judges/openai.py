@@ -13,6 +13,7 @@ import orjson
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
 from ragstone.judges.http import HttpBackend, object_in, whole_number
+from ragstone.judges.http_errors import said_by
 from ragstone.tokens import Size
 
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -93,8 +94,8 @@ class OpenAIBackend(HttpBackend):
         content = _text(message.get("content"))
         if not content and (content := _text(message.get("refusal"))):
             finish = "content_filter"
-        if finish == "error" or choice.get("error"):
-            return Reply(str(choice.get("error") or content), "error")
+        if (error := choice.get("error")) or finish == "error":
+            return Reply(said_by(error) if isinstance(error, dict) else str(error or content), "error")
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
         return Reply(content, finish, thought if isinstance(thought, str) else "")
 
