@@ -305,8 +305,8 @@ def test_validate_names_the_option_that_reads_all_records() -> None:
 
 def test_all_options_that_are_suggested_can_be_pasted() -> None:
     """In the next command of validate and in the error of run, quoted for the shell."""
-    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"snippet": "c"}]})
-    fields = "--field question=customer.said --field response=agent.said --field 'contexts=found_sources[].snippet'"
+    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"excerpt": "c"}]})
+    fields = "--field question=customer.said --field response=agent.said --field 'contexts=found_sources[].excerpt'"
     assert f"Next ragstone run log.jsonl {fields}" in ragstone("validate", "log.jsonl").flat.replace(" \\ ", " ")
     assert ragstone("run", "log.jsonl").err.endswith(f"ids of relevant passages; did you mean {fields}?\n")
     write(
@@ -316,7 +316,7 @@ def test_all_options_that_are_suggested_can_be_pasted() -> None:
     assert "no record has a response, so some metrics are skipped; to read the response from another" in came.flat
     assert "no id; did you mean --field id=trace_id?" in came.flat
     assert "to specify an id" not in came.flat
-    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"snippet": "c"}]})
+    write("log.jsonl", {"customer": {"said": "q"}, "agent": {"said": "r"}, "found_sources": [{"excerpt": "c"}]})
     assert ragstone(*shlex.split(f"run log.jsonl -q {fields}")).code == 0
 
 

@@ -571,8 +571,14 @@ IMAGE = said("user", [{"type": "image_url", "image_url": {"url": "https://exampl
         ([USER, said("assistant", "r", retrieval_context=["A"])], ("q", "r", "A")),
         ([{"from": "human", "value": "q"}, {"from": "gpt", "value": "r"}], ("q", "r", "")),
         ([USER, said("tool", [text("A"), text('[{"text": "B"}]')]), ASSISTANT], ("q", "r", "A|B")),
-        ([USER, said("tool", '{"results": [{"snippet": "A"}]}'), ASSISTANT],
-         ("q", "r", '{"results": [{"snippet": "A"}]}')),
+        ([USER, said("tool", '{"results": [{"excerpt": "A"}]}'), ASSISTANT],
+         ("q", "r", '{"results": [{"excerpt": "A"}]}')),
+        ([USER, said("assistant", "r", sources=[{"snippet": "A"}])], ("q", "r", "A")),
+        ([USER, said("assistant", "r", sources=["a.pdf"])], ("q", "r", "")),
+        ([USER, said("assistant", "r", sources=[{"document": ["A", "B"], "metadata": [{}, {}]}])], ("q", "r", "A|B")),
+        ([said("userMessage", "q"), said("apiMessage", "r", sourceDocuments=[{"pageContent": "A"}])], ("q", "r", "A")),
+        ([{"sender": "User", "text": "q", "isCreatedByUser": True},
+          {"sender": "GPT-4o", "text": "r", "isCreatedByUser": False}], ("q", "r", "")),
         ([said("user", [{"type": "search_result", "title": "t", "content": [text("A"), text("B")]},
                         {"type": "document", "source": {"type": "text", "data": "C"}}, text("q")]), ASSISTANT],
          ("q", "r", "A\nB|C")),
@@ -587,8 +593,8 @@ IMAGE = said("user", [{"type": "image_url", "image_url": {"url": "https://exampl
           {"type": "function_call_output", "output": "A"}, ASSISTANT], ("q", "r", "A")),
     ],
     ids=["ends with the user", "image", "text and image", "ends with a tool", "Anthropic", "nothing found", "deepeval",
-         "ShareGPT", "parts of a tool", "unknown results", "attached", "thinking", "reasoning", "thought", "blocks",
-         "refusal", "Responses API"],
+         "ShareGPT", "parts of a tool", "unknown results", "sources", "names of sources", "Open WebUI", "Flowise",
+         "LibreChat", "attached", "thinking", "reasoning", "thought", "blocks", "refusal", "Responses API"],
 )  # fmt: skip
 def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: Any) -> None:
     """A question is never joined with the answer to another; what is left out is said."""
@@ -600,6 +606,18 @@ def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: An
     assert line.endswith("2 records" if first else f"1 record; skipped: 1 {read}")
     unread = "conversation: later user turns have no answer; the last exchange before them is used"
     assert (unread in [note for record in first for note in record.notes]) == (messages[-1].get("content") == "q2")
+
+
+def test_what_is_next_to_messages_belongs_to_them() -> None:
+    """Documents in a request, and earlier turns under any usual name."""
+    documents = [{"id": "d", "data": {"text": "A"}}, {"data": {"title": "t", "snippet": "B"}}]
+    reply = {"message": said("assistant", [text("r")])}
+    row = {"request": {"messages": [USER], "documents": documents}, "response": reply}
+    assert told(only(row), between="|") == [("q", "r", "A|B")]
+    assert told(only({"id": "c", "chat": {"title": "t", "messages": [USER, ASSISTANT]}})) == [("q", "r", "")]
+    earlier = [said("user", "q0"), said("assistant", "r0")]
+    record = only({"question": "q", "response": "r", "conversation_history": earlier})
+    assert record.meta["history"] == earlier
 
 
 @pytest.mark.parametrize(

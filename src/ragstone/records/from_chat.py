@@ -14,14 +14,13 @@ from typing import Any, Final
 
 from ragstone.records.fields import GOLD, GOLD_KEPT, NOTES
 from ragstone.records.jsontext import opened
-from ragstone.records.logged_texts import EVIDENCE as OF_EVIDENCE
-from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, turns
+from ragstone.records.logged_texts import ChatTurn, answered, asked_last, shown_in, turns
 from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find, folded
 
-TALKS: Final = ("messages", "conversation", "conversations", "turns", "request.messages", "body.messages",
-                "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input", "inputs.messages",
-                "history")  # fmt: skip
+TALKS: Final = ("messages", "chat.messages", "conversation", "conversations", "turns", "request.messages",
+                "body.messages", "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input",
+                "inputs.messages", "history")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
 """A row with a string under one of these keys has its own question and is not read as a conversation."""
 REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "sample.output", "choices",
@@ -61,7 +60,7 @@ def record_row(row: Row) -> Row | str:
             return NO_ANSWER
         notes += [UNANSWERED] if "user" in after else []
         said = opened(find(row, path))
-        own = documents(said[last], OF_EVIDENCE) if len(said) > last and isinstance(said[last], dict) else None
+        own = shown_in(said[last]) if len(said) > last and isinstance(said[last], dict) else None
         response, talk = talk[last].text, talk[:last]
     else:
         reply: Any = find(row, written)
@@ -78,6 +77,9 @@ def record_row(row: Row) -> Row | str:
     found: Row = {**rest, "question": question.question, "response": response}
     found |= {"history": list(question.history)} if question.history else {}
     found |= {"generator": model} if model else {}
+    if own is None and "." in path:
+        beside = find(row, path.rpartition(".")[0])
+        own = shown_in(beside) if isinstance(beside, dict) else None
     if not any(folded(name) in EVIDENCE for name in rest):
         shown, note = (own, "") if own is not None else _evidence(talk, replied)
         found |= {"contexts": shown} if shown is not None else {}

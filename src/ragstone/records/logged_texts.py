@@ -16,7 +16,7 @@ from ragstone.records.values import readable
 ROLES: Final[Mapping[str, str]] = {
     "user": "user", "human": "user", "humanmessagechunk": "user",
     "assistant": "assistant", "ai": "assistant", "model": "assistant", "aimessagechunk": "assistant",
-    "gpt": "assistant", "bot": "assistant", "chatbot": "assistant",
+    "gpt": "assistant", "bot": "assistant", "chatbot": "assistant", "usermessage": "user", "apimessage": "assistant",
     "tool": "tool", "function": "tool", "system": "system", "developer": "system",
 }  # fmt: skip
 """Message roles as tools write them, mapped to canonical roles."""
@@ -31,9 +31,11 @@ ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output"
 
 EVIDENCE: Final = ("retrievedcontexts", "retrievalcontext", "retrievaldocuments", "sourcedocuments", "sourcenodes",
                    "retrieveddocuments", "documents", "contexts", "context", "docs", "passages")  # fmt: skip
+CITED: Final = ("sources", "references", "reference")
+"""Folded keys that hold documents or only their names."""
 RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results", "output", "data", "result")
 """Folded keys that hold documents: `EVIDENCE` in any output, `RETRIEVED` in that of a retriever."""
-EARLIER: Final = ("chathistory", "history")
+EARLIER: Final = ("chathistory", "history", "conversationhistory")
 ERRORS: Final = ("error", "errors", "exception", "traceback")
 TEXTS: Final = ("text", "input_text", "output_text")
 ATTACHED: Final = ("document", "search_result")
@@ -86,7 +88,9 @@ def _turn(item: Any) -> ChatTurn | None:
         returned = item.get("results") or item.get("output") or ()
         return ChatTurn("tool" if returned else "assistant", "", _passages(returned))
     role = ROLES.get(str(item.get("role") or item.get("_role") or item.get("type") or item.get("from")).lower())
-    names = ("content", "_content", "contents", "parts", "blocks", "text", "value", "refusal")
+    if isinstance(by_user := item.get("isCreatedByUser"), bool):  # LibreChat
+        role = "user" if by_user else "assistant"
+    names = ("content", "_content", "contents", "parts", "blocks", "text", "value", "message", "refusal")
     keys = [key for key in names if key in item]
     if role is None or not keys:
         return None
@@ -269,6 +273,22 @@ def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> l
         if isinstance(opened(inner), list | dict) and (found := documents(inner, names, depth + 1)) is not None:
             return found
     return None
+
+
+def shown_in(output: Mapping[str, Any]) -> list[Any] | None:
+    """Return the documents that an output or a message holds next to its text; names of sources are none."""
+    found = documents(output, EVIDENCE)
+    cited = documents(output, CITED) or [] if found is None else []
+    parts = [part for item in cited if isinstance(item, dict) for part in _parts(item)]
+    return parts if parts and len(cited) <= len(parts) and readable(parts) else found
+
+
+def _parts(item: dict[str, Any]) -> list[Any]:
+    """Return the documents of one source: Open WebUI lists the texts of a source and their metadata."""
+    texts, details = item.get("document"), item.get("metadata")
+    if not isinstance(texts, list) or not isinstance(details, list):
+        return [item]
+    return [{"text": text, "metadata": inner} for text, inner in zip(texts, details, strict=False)]
 
 
 def _scored(item: Any) -> Any:

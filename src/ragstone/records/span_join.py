@@ -24,7 +24,7 @@ from ragstone.records.bytestream import reason
 from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import counted, opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
-from ragstone.records.logged_texts import EVIDENCE, RETRIEVED, answered, asked, documents, is_error
+from ragstone.records.logged_texts import EVIDENCE, RETRIEVED, answered, asked, documents, is_error, shown_in
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.values import UnfitError, passages, readable
 from ragstone.types import ORIGIN
@@ -177,7 +177,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
         response = next((output for output in outputs if isinstance(output, str)), None)
         notes += [AS_JSON] if response is not None else []
     output = opened(root.output)
-    held = documents(output, EVIDENCE) if isinstance(output, dict) else None
+    held = shown_in(output) if isinstance(output, dict) else None
     retrieval = tree.retrieval
     if not retrieval and not held:
         tools = (span._replace(documents=_searched(span)) for span in spans if span.kind == TOOL)

@@ -26,10 +26,11 @@ PASSAGE_IDS: Final = (
 )  # fmt: skip
 PLAIN_IDS: Final = frozenset(map(folded, PASSAGE_IDS))
 """`PASSAGE_IDS` folded, for other spellings: ``_id``, ``docId``."""
-PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body")
+PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body",
+                        "snippet")  # fmt: skip
 TEXTS_OR_NAMES: Final = ("segment", "passage", "doc")
 """Keys that hold a passage's text or, next to a text under another key, the name of its document."""
-WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "metadata")
+WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "data", "metadata")
 """Keys under which a retrieved item holds its document, next to score and judgment."""
 CONSTRUCTED: Final = "kwargs"
 """The wrapper of a serialised LangChain document, next to which there is only the class name."""
