@@ -790,7 +790,10 @@ def test_names_are_matched_in_any_spelling() -> None:
 
 
 def test_a_near_miss_is_suggested() -> None:
-    """The one column that could be a field that no record has; for a question the topics, where an id is a topic's."""
+    """The one column that could be a field that no record has; for a question the topics, where an id is a topic's.
+
+    Gold data, names and ids are never suggested as texts.
+    """
     topics = "no question; did you mean --topics QUESTIONS_FILE?"
     answer = {"answer": [{"text": "r", "citations": []}], "references": []}
     docs = "no contexts; did you mean --field "
@@ -803,9 +806,19 @@ def test_a_near_miss_is_suggested() -> None:
         ({**qr, "Doc 1": "c", "Doc 2": "", "gold_doc 1": "g"}, f"{docs}'contexts=Doc 1' --field 'contexts=Doc 2'?"),
         ({**qr, "passage1": "c", "page": "2"}, f"{docs}contexts=passage1?"),
         ({**qr, "docs_a": ["c"], "docs_b": ["c"]}, ""),
+        (
+            {**qr, "retrieval_gt": [["id"]], "retrieved_ids": ["a-1"], "retrieved_texts": ["c"]},
+            f"{docs}contexts=retrieved_texts?",
+        ),
+        ({**qr, "retrieved": [{"rank": 1, "section": "A long title", "chunk_id": "a-1"}], "retrieval": "hybrid"}, ""),
+        ({**cr, "question_type": "metrics"}, ""),
+        ({**cr, "质问": "q", "": "q"}, ""),
+        ({**cr, "input": {"text": "q", "id": "x"}}, f"{asked}input.text?"),
+        ({**cr, "inputs": '{"question": "q"}'}, f"{asked}inputs.question?"),
+        ({"contexts": ["c"], "question": "q", "answer_language": "eng", "output": {"model": "m-1"}}, ""),
         ({**qr, "hits": [{"score": 0.3}]}, ""),  # nothing in them can be read as a passage
         ({**qr, "hits": [{"score": 0.3}], "docs": ["c"]}, f"{docs}contexts=docs?"),
-        ({**qr, "kb_hits": [{"url": "u", "snippet": "long"}]}, f"{docs}'contexts=kb_hits[].snippet'?"),
+        ({**qr, "kb_hits": [{"url": "u", "extract": "long"}]}, f"{docs}'contexts=kb_hits[].extract'?"),
         ({**qr, "hits": [{"doc": "u", "url": "/long/url", "snip": "a text"}]}, f"{docs}'contexts=hits[].snip'?"),
         ({"contexts": ["c"], "metadata": {"run_id": "x", "narrative_id": 7}, **answer}, topics),
         ({**cr, "query_id": "7"}, topics),
@@ -829,9 +842,12 @@ def test_a_near_miss_is_suggested() -> None:
     for holder, path in (
         ({"train": [RECORD], "test": [RECORD]}, "train"),
         ({"version": 1, "other": [{"x": 1}], "data": {"mine": [RECORD]}}, "data.mine"),
+        ({"data": [{"title": "t", "parts": [RECORD]}, {"title": "u", "parts": [RECORD, RECORD]}]}, "data[].parts"),
     ):
         with open_records([holder]) as source:
             assert survey(source).near_misses == (f"no records; did you mean --records '{path}[]'?",)
+        with open_records([holder], layout=Layout(path=f"{path}[]")) as source:
+            assert all(isinstance(record, Record) and record.question == "q" for record in source)
 
 
 @pytest.mark.parametrize(

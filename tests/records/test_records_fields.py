@@ -182,8 +182,8 @@ def test_a_name_next_to_a_text_is_not_a_passage(key: str) -> None:
     for beside in ({"body": body}, {"metadata": {"text": body}}):
         found = record_of({"id": "a", "contexts": [{key: "billing", **beside}]}).contexts
         assert found == (Passage("1", body, 1),)
-    with pytest.raises(RecordError, match=r"without a text; did you mean --field 'contexts=contexts\[\]\.snippet'\?"):
-        record_of({"id": "a", "contexts": [{key: "billing", "snippet": body, "url": url}]})
+    with pytest.raises(RecordError, match=r"without a text; did you mean --field 'contexts=contexts\[\]\.extract'\?"):
+        record_of({"id": "a", "contexts": [{key: "billing", "extract": body, "url": url}]})
     items = [{key: "Advertisement", "title": "How to cook rice"}, {key: body, "title": "Refunds"}]
     for texts in (items, items[1:], [{key: "billing", "url": url}], [{key: "退款需要三十天。", "title": "T 1"}]):
         found = record_of({"id": "a", "contexts": texts}).contexts
@@ -525,3 +525,31 @@ def test_a_column_that_numbers_the_records_is_suggested_as_their_id() -> None:
     for rows, said in cases:
         source = open_records([{"question": "q", "response": "r", "contexts": ["c"], **row} for row in rows])
         assert survey(source).near_misses == said
+
+
+@pytest.mark.parametrize(
+    ("row", "response", "said"),
+    [
+        ({"answer": "gold", "predicted_answer": "r"}, "r", ""),
+        ({"answer": "gold", "prediction": "r"}, "gold", "--field response=prediction --field reference=answer"),
+        ({"answer": "r", "reference": "g", "generated text": "t"}, "r", "--field 'response=generated text'"),
+        ({"answer": "r", "prediction_score": "0.9"}, "r", ""),
+        ({"response": "r", "answer": "gold", "prediction": "p"}, "r", ""),
+    ],
+)
+def test_a_gold_answer_is_not_taken_for_the_response(row: dict[str, Any], response: str, said: str) -> None:
+    """Next to a column that is named as generated: that one is read, or the options that read it are given."""
+    row = {"id": "a", "question": "q", **row}
+    notes = [note.text for note in survey(open_records([row])).notes]
+    assert record_of(row).response == response
+    line = f"response: read from 'answer'; if that is the expected answer, add {said}"
+    assert (line in notes) == bool(said)
+    assert sum("expected answer" in note for note in notes) == bool(said)
+
+
+def test_a_path_leads_into_a_json_string() -> None:
+    """Such as a cell of a table; the string itself stays in the metadata."""
+    row = {"id": "a", "question": "q", "outputs": '{"answer": "r", "docs": ["c"]}', "inputs": "{no JSON}"}
+    record = record_of(row, fields={"response": "outputs.answer", "contexts": "outputs.docs", "reference": "inputs.x"})
+    assert (record.response, record.contexts, record.reference) == ("r", (Passage("1", "c", 1),), None)
+    assert record.meta == {"outputs": row["outputs"], "inputs": "{no JSON}"}

@@ -36,9 +36,10 @@ LOOKED_AT: Final = 10
 PLAIN: Final = "records"
 """The format name that disables recognition: rows are records."""
 
-WRAPPERS: Final = ("data", "records", "rows", "results", "items", "traces", "spans", "samples", "examples", "testCases",
-                   "testRunData.testCases", "conversationalTestCases", "testRunData.conversationalTestCases",
-                   "test_cases", "goldens", "runs", "results.results")  # fmt: skip
+WRAPPERS: Final = ("data", "input_data", "records", "rows", "results", "items", "traces", "spans", "samples",
+                   "examples", "testCases", "testRunData.testCases", "conversationalTestCases",
+                   "testRunData.conversationalTestCases", "test_cases", "goldens", "runs",
+                   "results.results")  # fmt: skip
 """Paths that may hold the rows of an object, if it has no record field of its own."""
 
 
@@ -138,7 +139,7 @@ class Layout(Struct, frozen=True):
 
     def rows(self, items: Callable[[], Rows], fields: Fields, tally: Recognised) -> Rows:
         """Yield the input's rows with canonical names; ``tally`` counts records and skipped rows."""
-        with self._read(items, fields) as (whole, export):
+        with self._read(items, fields, tally) as (whole, export):
             if export is None:
                 yield from whole
                 return
@@ -158,10 +159,12 @@ class Layout(Struct, frozen=True):
         return None
 
     @contextmanager
-    def _read(self, items: Callable[[], Rows], fields: Fields) -> Iterator[tuple[Iterator[Item], Export | None]]:
+    def _read(
+        self, items: Callable[[], Rows], fields: Fields, tally: Recognised | None = None
+    ) -> Iterator[tuple[Iterator[Item], Export | None]]:
         mapped = frozenset(root(path) for _, path in fields.each)
         own = frozenset(root(path) for field, path in fields.each if field in OWN)
-        with closing(items()) as raw, closing(self._unwrapped(raw, mapped)) as rows:
+        with closing(items()) as raw, closing(self._unwrapped(raw, mapped, tally or Recognised())) as rows:
             yield self._recognised(rows, own)
 
     def _recognised(self, rows: Rows, mapped: frozenset[str]) -> tuple[Iterator[Item], Export | None]:
@@ -187,7 +190,7 @@ class Layout(Struct, frozen=True):
             return _broken(head, error), found
         return chain(head, rows), found
 
-    def _unwrapped(self, items: Rows, mapped: frozenset[str]) -> Rows:
+    def _unwrapped(self, items: Rows, mapped: frozenset[str], tally: Recognised) -> Rows:
         for where, value in items:
             if not isinstance(value, dict):
                 yield where, value
@@ -196,6 +199,8 @@ class Layout(Struct, frozen=True):
                 raise InputError(f"{where}: a result of a run, not a record; specify the input of that run")
             if self.path:
                 name, rows = "item", find(value, self.path)
+                if isinstance(rows, list) and rows and all(isinstance(part, list) for part in rows):
+                    rows = [row for part in rows for row in part]
             elif self.name == PLAIN or not mapped.isdisjoint(value) or (inner := _wrapped(value)) is None:
                 yield where, value
                 continue
@@ -206,6 +211,7 @@ class Layout(Struct, frozen=True):
                 what = "nothing found there" if rows is MISSING else f"found {kind(rows)}"
                 yield where, RecordError(where, f"{said}: {what}", "expected the path of a list, e.g. data.items[]")
                 continue
+            tally.within = f"{self.path or name}[]."
             for number, row in enumerate(rows, 1):
                 yield f"{where} {name} {number}", as_row(row, f"{where} {name} {number}")
 

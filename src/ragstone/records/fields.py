@@ -21,12 +21,19 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "id": ("case_id", "qid", "topic_id", "request_id", "record_id", "narrative_id", "sample_id"),
         "question": ("input", "query", "prompt", "user_input", "topic", "narrative"),
-        "response": ("output", "actual_output", "answer", "generation", "completion", "answer_text"),
+        "response": (
+            "output", "actual_output", "generated_answer", "predicted_answer", "model_answer", "answer", "generation",
+            "completion", "answer_text",
+        ),
         "contexts": (
             "retrieved_contexts", "retrieval_context", "retrieved_context", "documents", "passages", "context",
-            "candidates", "source_documents", "source_nodes", "chunks", "retrieved_chunks",
+            "candidates", "source_documents", "source_nodes", "chunks", "retrieved_chunks", "ctxs",
+            "retriever_resources",
         ),
-        "reference": ("ground_truth", "gold_answer", "reference_answer", "label", "expected_output"),
+        "reference": (
+            "ground_truth", "gold_answer", "reference_answer", "label", "expected_output", "expected_answer",
+            "expected", "gt_answer", "truth", "ideal",
+        ),
         "nuggets": ("nugget_bank",),
         "citations": (),
         "relevant": ("relevant_ids", "relevant_passages", "relevant_documents", "qrels"),
@@ -128,10 +135,12 @@ def closest(name: str, names: Iterable[str]) -> str:
 WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "question": frozenset(("question", "query", "prompt", "ask", "asked")),
-        "response": frozenset(("response", "answer", "answered", "reply", "completion", "generated", "prediction")),
+        "response": frozenset(
+            ("response", "answer", "answered", "reply", "completion", "generated", "prediction", "pred")
+        ),
         "contexts": frozenset((
             "contexts", "context", "retrieved", "retrieval", "docs", "documents", "passages", "chunks", "hits",
-            "evidence", "sources", "snippets",
+            "evidence", "sources", "snippets", "search",
         )),
     }
 )  # fmt: skip
@@ -146,10 +155,18 @@ SPEAKERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 """Words for the speaker, used if a column name has no better clue: ``customer.said``."""
 SAID: Final = frozenset(("said", "says", "text", "message", "msg", "utterance", "content", "input", "output", "turn"))
 """Words that, together with one of `SPEAKERS`, mark a column as speech rather than a name or an id."""
-GOLDEN: Final = frozenset(("reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth"))
+GOLDEN: Final = frozenset((
+    "reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth", "gt", "correct",
+))  # fmt: skip
 """Words in the name of a column of expected values (gold data)."""
+GENERATED: Final = frozenset(("generated", "predicted", "prediction", "pred"))
+"""Words in the name of a column of generated texts."""
 NUMBERING: Final = frozenset(("ticket", "nr", "no", "number", "case", "uuid", "guid", "ref", "key", "id"))
 """Last words of column names that may hold record ids."""
+NAMED: Final = frozenset(("title", "name", "section", "heading", "url", "file", "filename", "source"))
+"""Last words of the names of keys that hold a name of a passage, not its text."""
+NAME: Final = re.compile(r"[A-Za-z]*[!-@\[-`{-~]\S*")
+"""A single word with a digit or a sign, such as a file name, a URL, an id or a date: never a passage."""
 TOPIC_IDS: Final = frozenset(("topicid", "narrativeid", "requestid", "qid", "queryid"))
 """Folded names of ids that may be topic ids in a topics file."""
 
@@ -171,21 +188,26 @@ def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
 def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[str, ...]:
     """Return the words of the option that probably provides a field; empty if none does.
 
-    That is ``--field`` with a readable path of a fitting name, or ``--topics``.
+    That is ``--field`` with a readable path of a fitting name, or ``--topics``. A field that rows have under one of its
+    own names needs none.
     """
+    own = (path for path, value in places.items() if isinstance(value, str) and FIELD_OF.get(folded(path)) == field)
+    if field != "contexts" and any(own):
+        return ()
     topics = {path for path in places if "[" not in path and folded(path.rpartition(".")[2]) in TOPIC_IDS}
     free = {
         path: value
         for path, value in places.items()
         if path not in topics and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
     }
-    named = {path: value for path, value in free.items() if _suggests(field, path)}
+    named = {path: value for path, value in free.items() if _suggests(field, path) and _can_be(field, path, value)}
     lists = [path for path, value in named.items() if isinstance(value, list) and field == "contexts"]
     texts = [path for path, value in named.items() if isinstance(value, str)] or [
         path
         for path, value in free.items()
-        if isinstance(value, str) and not any(map({*_words(path)}.isdisjoint, (SPEAKERS[field], SAID)))
-    ]
+        if isinstance(value, str) and _can_be(field, path, value)
+        and not any(map({*_words(path)}.isdisjoint, (SPEAKERS[field], SAID)))
+    ]  # fmt: skip
     fitting = (
         [path for path in lists if "[]" not in path and readable(named[path])] if lists else _clearest(texts, free)
     )
@@ -196,6 +218,13 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
     if numbered or len(fitting) == 1:
         return tuple(word for path in numbered or fitting for word in ("--field", f"{field}={path}"))
     return ("--topics", "QUESTIONS_FILE") if field == "question" and topics and not fitting else ()
+
+
+def other_answer(places: Mapping[str, str | int | list[Any]]) -> str:
+    """Return the path of the only text that is named as generated, next to which ``answer`` is gold; empty if none."""
+    texts = [path for path, value in places.items() if isinstance(value, str) and _can_be("response", path, value)]
+    found = [path for path in texts if folded(path) not in FIELD_OF and not GENERATED.isdisjoint(_words(path))]
+    return found[0] if len(found) == 1 else ""
 
 
 def list_of_records(places: Mapping[str, str | int | list[Any]]) -> str:
@@ -220,7 +249,19 @@ def _length(texts: object) -> tuple[int, int]:
 def _suggests(field: str, path: str) -> bool:
     """Return whether a path has a word for a field or misspells one of its names: ``contxts``, ``respones``."""
     names = [name for name, of in FIELD_OF.items() if of == field]
+    if FIELD_OF.get(folded(path.partition(".")[0])) == field and _words(path)[-1] in SAID:  # output.text
+        return True
     return not WORDS[field].isdisjoint(_words(path)) or bool(difflib.get_close_matches(folded(path), names, 1, 0.87))
+
+
+def _can_be(field: str, path: str, value: object) -> bool:
+    """Return whether a value is not just a name: not ``gpt-4o`` for a response, nor file names for contexts."""
+    words = _words(path) or [""]  # there are none in a name of another script
+    if isinstance(value, list):
+        texts = [item for item in value if isinstance(item, str)]
+        return not ("[]" in path and words[-1] in NAMED) and not (texts and all(map(NAME.fullmatch, texts)))
+    exact = field != "contexts" and (len(words) == 1 or words[-1] in SAID | WORDS[field])
+    return exact or prose(value) > 0
 
 
 def _is_numbered(field: str, name: str) -> bool:

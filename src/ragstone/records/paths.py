@@ -32,7 +32,7 @@ def find(value: Any, path: str) -> Any:
     """Return the value at the path, or `MISSING`.
 
     ``[]`` returns a list with one entry per item (None if an item lacks the rest of the path); nested lists are
-    flattened.
+    flattened. A path may lead into a JSON string.
     """
     if not path:
         return value
@@ -55,7 +55,7 @@ def without(value: Any, path: str) -> Any:
     """Return a copy without the value at the path, or `MISSING` if nothing is left; the original is unchanged."""
     if not path or value is MISSING:
         return MISSING
-    if find(value, path) is MISSING:
+    if isinstance(value, str) or find(value, path) is MISSING:
         return value
     value = opened(value)
     if path.startswith("["):

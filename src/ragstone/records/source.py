@@ -156,6 +156,11 @@ class Source:
         return tuple(f"{name}: {line}" if several else line for name, line in found.items())
 
     @property
+    def within(self) -> str:
+        """The start of a path from the input into its rows, if an object wraps them."""
+        return next((tally.within for tally in self._tallies.values()), "")
+
+    @property
     def extent(self) -> dict[str, int]:
         """The part of the input that was read; empty if all of it."""
         found = {"limit": self._cut.limit, "files": len(self._parts)} if self._cut.limit and self._cut_off else {}

@@ -80,7 +80,10 @@ class TraceSpan(NamedTuple):
 
 
 class Recognised(Struct):
-    """Counts for a recognised export: traces found, records made, and the reasons for skipping others."""
+    """Counts for a recognised export: traces found, records made, and the reasons for skipping others.
+
+    ``within`` is the start of a path into the rows, if an object wraps them: ``data[].``.
+    """
 
     title: str = ""
     unit: str = ""
@@ -88,6 +91,7 @@ class Recognised(Struct):
     found: int = 0
     records: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    within: str = ""
 
     def __str__(self) -> str:
         found = f"{counted(self.found, self.unit)}, " if self.unit else ""

@@ -11,10 +11,11 @@ from msgspec import Struct, field
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.cut import Shard
-from ragstone.records.fields import WORDS, list_of_records, near_miss, numbers_records, offered
+from ragstone.records.fields import WORDS, list_of_records, near_miss, numbers_records, offered, other_answer
 from ragstone.records.ids import REPEATED, Hashes, Names
 from ragstone.records.jsontext import counted
 from ragstone.records.mapping import NO_ID
+from ragstone.records.paths import folded
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record, is_blank
 
@@ -169,9 +170,14 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     places = source.mapper.places
     meant = {name: option for name in absent if (option := near_miss(name, places))}
     if len(absent) == len(WORDS) and (path := list_of_records(places)):
-        meant = {"records": ("--records", f"{path}[]")}
+        meant = {"records": ("--records", f"{source.within}{path}[]")}
     elif numbering and len(absent) - len(meant) < 2:  # otherwise a run needs other columns first
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
+    from_answer = any(folded(path) == "answer" for path in source.mapper.sources.get("response", ()))
+    if from_answer and "response" not in source.mapper.fields.paths and (other := other_answer(places)):
+        gold = [] if present["reference"] else ["--field", "reference=answer"]
+        said = shlex.join(["--field", f"response={other}", *gold])
+        notes.add(f"response: read from 'answer'; if that is the expected answer, add {said}", source.name)
     told = [note for note in notes.ranked(missing.ranked(below=records)) if note.text != NO_ID or "id" not in meant]
     return Survey(
         source.name, records, set_aside, _counted(refusals.listed, set_aside), names.renamed, dict(names.repeats),
