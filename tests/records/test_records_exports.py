@@ -77,6 +77,14 @@ def holders_of(value: Any) -> list[Any]:
         ("deepeval-run.json", "deepeval test cases: 1 record", PLAIN, (), None),
         ("mlflow.json", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
         ("mlflow-search.jsonl", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
+        ("bedrock.jsonl", "Bedrock evaluation records: 1 record", PLAIN, (), None),
+        (
+            "open-rag-eval.csv",
+            "open-rag-eval results: 2 traces, 1 record; skipped: 1 without an answer",
+            PLAIN,
+            (),
+            None,
+        ),
         ("ragas.jsonl", "ragas samples: 1 record", PLAIN, (), None),
         ("ragas.csv", "ragas samples: 1 record", PLAIN, (), None),
         ("ragas-columns.json", "ragas samples: 1 record", PLAIN, (), None),
@@ -659,6 +667,22 @@ def test_several_ground_truths_are_kept_and_said() -> None:
     record = only({**row, "ground_truths": ["g", "h"]})
     assert (record.reference, record.meta) == (None, {"ground_truths": ["g", "h"]})
     assert record.notes[0] == "reference: 'ground_truths' has several entries; they are kept in meta"
+
+
+def test_turns_of_bedrock_before_the_last_are_its_history() -> None:
+    turns = [{"prompt": {"content": [text(t)]}, "output": {"text": a}} for t, a in (("q0", "r0"), ("q", "r"))]
+    record = only({"conversationTurns": turns})
+    assert told(record) == [("q", "r", "")]
+    assert record.meta["history"] == [said("user", "q0"), said("assistant", "r0")]
+
+
+def test_the_file_of_a_trace_in_the_artifacts_of_mlflow_is_read() -> None:
+    """It has no id of its own; the spans do."""
+    trace = plain_rows(EXPORTS / "mlflow.json")[0]
+    spans = [{**span, "attributes": {**span["attributes"], "mlflow.traceRequestId": '"tr-1"'}}
+             for span in trace["data"]["spans"]]  # fmt: skip
+    record = only({"spans": spans, "request": "{}", "response": '"r"'})
+    assert (record.id, record.question, record.response) == ("tr-1", QUESTION, ANSWER)
 
 
 def test_items_of_the_evals_api_are_conversations() -> None:

@@ -95,6 +95,16 @@ EXPORTS: Final = (
         from_evaluators.is_phoenix_answer, from_evaluators.phoenix_row,
     ),
     Export(
+        "bedrock", "Bedrock evaluation records",
+        "question, response and contexts: the last of conversationTurns",
+        from_evaluators.is_bedrock, from_evaluators.bedrock_row,
+    ),
+    Export(
+        "open-rag-eval", "open-rag-eval results",
+        "question: query; response: generated_answer; contexts: the passages of all rows of an answer",
+        from_evaluators.is_passage, spans=from_evaluators.passage_spans,
+    ),
+    Export(
         "ragas", "ragas samples",
         "question: user_input; response: response; contexts: retrieved_contexts; or their older names",
         from_evaluators.is_ragas, from_evaluators.ragas_row,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from ragstone.records.fields import NOTES
-from ragstone.records.logged_texts import answered
+from ragstone.records.logged_texts import answered, asked
 from ragstone.records.mapping import Row
 from ragstone.records.paths import find_first
+from ragstone.records.span_join import RETRIEVER, TraceSpan
 
 VARIABLES: Final = ("vars", "testCase.vars")
 OUTPUTS: Final = ("response.output", "output")
@@ -16,6 +18,7 @@ SEVERAL_TRUTHS = "reference: 'ground_truths' has several entries; they are kept 
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
 BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
+PASSAGE_ROWS: Final = frozenset(("query_id", "query", "passage_id", "passage", "generated_answer"))
 ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export spans to keep them apart"
 
 
@@ -58,6 +61,48 @@ def ragbench_row(row: Row) -> Row:
     """Return the row with the model that wrote the response as its generator."""
     rest = {name: value for name, value in row.items() if name != "generation_model_name"}
     return {**rest, "generator": row["generation_model_name"]} if row.get("generation_model_name") else row
+
+
+def is_passage(row: Row) -> bool:
+    """Return whether a row of open-rag-eval holds one passage of an answer."""
+    return set(row) >= PASSAGE_ROWS
+
+
+def passage_spans(row: Row) -> Iterator[TraceSpan]:
+    """Yield the passage, and before it the answer, which is only in the first row of a run."""
+    name = " run ".join(str(row[key]) for key in ("query_id", "query_run") if row.get(key))
+    if row["generated_answer"]:
+        yield TraceSpan(name, name, input=row["query"], output=row["generated_answer"])
+    passage = {"id": str(row["passage_id"]).strip("[]"), "text": row["passage"]}
+    yield TraceSpan(name, f"{name} {row['passage_id']}", name, RETRIEVER, documents=[passage])
+
+
+def is_bedrock(row: Row) -> bool:
+    """Return whether a row is a record of a Bedrock evaluation, or of its results."""
+    return isinstance(row.get("conversationTurns"), list)
+
+
+def bedrock_row(row: Row) -> Row | str:
+    """Return the last turn with canonical names and the turns before it, or the reason to skip the row."""
+    turns = [turn for turn in row["conversationTurns"] if isinstance(turn, dict)]
+    turns = [{**turn["inputRecord"], **turn} if isinstance(turn.get("inputRecord"), dict) else turn for turn in turns]
+    said = [(asked(turn.get("prompt")), answered(turn.get("output"))) for turn in turns]
+    if not said or said[-1][1] is None:
+        return "without an output"
+    question, response = said[-1]
+    return {
+        **{name: value for name, value in row.items() if name != "conversationTurns"},
+        "question": question and question.question,
+        "response": response,
+        "contexts": find_first(turns[-1], ("output.retrievedPassages.retrievalResults",)),
+        "reference": answered(turns[-1].get("referenceResponses")) or None,
+        "history": [
+            {"role": role, "content": text}
+            for earlier, reply in said[:-1]
+            for role, text in (("user", earlier and earlier.question), ("assistant", reply))
+            if text
+        ],
+    }
 
 
 def is_phoenix_answer(row: Row) -> bool:

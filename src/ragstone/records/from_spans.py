@@ -37,7 +37,8 @@ STARTED: Final = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "st
 ENDED: Final = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "timestamp")
 STATUS: Final = ("status.status_code", "status.code", "status_code", "statusCode", "status")
 MLFLOW_SPANS: Final = ("data.spans", "spans")
-MLFLOW_IDS: Final = ("info.trace_id", "info.request_id", "trace_id", "request_id")
+MLFLOW_IDS: Final = ("info.trace_id", "info.request_id", "trace_id", "request_id",
+                     "spans[0].attributes.mlflow.traceRequestId")  # fmt: skip
 ATTRIBUTES: Final = "attributes"
 INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 DEEPEST: Final = 12
@@ -81,7 +82,7 @@ def is_mlflow(row: Row) -> bool:
 def mlflow_spans(row: Row) -> Iterator[TraceSpan]:
     """Yield the spans of a trace, which may be a JSON string; without spans, the trace's own request and response."""
     row = _mlflow_trace(row)
-    name = str(find_first(row, MLFLOW_IDS))
+    name = str(unquoted(find_first(row, MLFLOW_IDS)))
     found = [span for span in opened(find_first(row, MLFLOW_SPANS)) or [] if isinstance(span, dict)]
     yield from (span_of(span, name, attributes_of(span)) for span in found)
     if not found:

@@ -212,6 +212,7 @@ def _passage(item: Any, number: int, naming: Sequence[str]) -> tuple[str, str, d
             text_key="" if meant in PASSAGE_IDS else meant,
         )
     body = item[key]
+    body = body.get("text") if isinstance(body, dict) else body  # as Bedrock returns it
     if body is not None and not isinstance(body, str):
         raise UnfitError(f"'{key}' of passage {number} is {kind(body)}", "expected a string")
     label = None if name else _label(item)
