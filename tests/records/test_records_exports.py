@@ -669,6 +669,13 @@ def test_several_ground_truths_are_kept_and_said() -> None:
     assert record.notes[0] == "reference: 'ground_truths' has several entries; they are kept in meta"
 
 
+def test_contexts_of_a_test_set_are_gold_until_there_is_an_answer() -> None:
+    row = {"question": "q", "contexts": ["A"], "ground_truth": "g", "evolution_type": "simple"}
+    record = only(row)
+    assert (record.contexts, record.reference, record.meta["reference_contexts"]) == (None, "g", ["A"])
+    assert told(only({**row, "answer": "r"})) == [("q", "r", "A")]
+
+
 def test_turns_of_bedrock_before_the_last_are_its_history() -> None:
     turns = [{"prompt": {"content": [text(t)]}, "output": {"text": a}} for t, a in (("q0", "r0"), ("q", "r"))]
     record = only({"conversationTurns": turns})

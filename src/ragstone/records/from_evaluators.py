@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ragstone.records.fields import NOTES
+from ragstone.records.fields import GOLD_KEPT, NOTES
 from ragstone.records.logged_texts import answered, asked
 from ragstone.records.mapping import Row
 from ragstone.records.paths import find_first
@@ -15,6 +15,8 @@ VARIABLES: Final = ("vars", "testCase.vars")
 OUTPUTS: Final = ("response.output", "output")
 TRUTHS = "ground_truths"
 SEVERAL_TRUTHS = "reference: 'ground_truths' has several entries; they are kept in meta"
+TEST_SET: Final = "evolution_type"
+"""A column of the test sets of old ragas versions, whose contexts are gold until there is an answer."""
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
 BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
@@ -24,11 +26,13 @@ ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export s
 
 def is_ragas(row: Row) -> bool:
     """Return whether a row has the field names of any ragas version."""
-    return ("user_input" in row and "retrieved_contexts" in row) or isinstance(row.get(TRUTHS), list)
+    return ("user_input" in row and "retrieved_contexts" in row) or isinstance(row.get(TRUTHS), list) or TEST_SET in row
 
 
 def ragas_row(row: Row) -> Row:
-    """Return the row with a single ground truth as its reference."""
+    """Return the row with a single ground truth as its reference; the contexts of a test set are gold."""
+    if TEST_SET in row and "contexts" in row and row.get("answer") is None:
+        return {GOLD_KEPT: row["contexts"], **{name: value for name, value in row.items() if name != "contexts"}}
     truths = row.get(TRUTHS)
     if not isinstance(truths, list) or not truths or row.get("ground_truth"):
         return row
