@@ -344,9 +344,13 @@ def test_blocks_become_overrides() -> None:
     }  # fmt: skip
     assert record.meta == {"relevance": 0.7}
     assert record_of({"id": "a", "grounding": {"x": 1}}).meta == {"grounding": {"x": 1}}
+    judged = {"relevance": {"score": 4, "reason": "It is on topic."}}  # by another tool
+    assert record_of({"id": "a", **judged}, blocks=BLOCKS).meta == judged
 
 
-@pytest.mark.parametrize("other", [{"score": 3}, {"grounding": 0.5}, {"grounding": {}, "score": 1}, {}])
+@pytest.mark.parametrize(
+    "other", [{"score": 3}, {"grounding": 0.5}, {"grounding": {}, "score": 1}, {}, {"grounding": {"score": 3}}]
+)
 def test_an_eval_object_of_blocks_is_overrides(other: dict[str, Any]) -> None:
     """One that holds anything else is a user's own and stays in meta."""
     row = {"id": "a", "eval": {"grounding": {"x": 1}, "relevance": {"y": 2}}}

@@ -159,6 +159,8 @@ GOLDEN: Final = frozenset((
     "reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth", "gt", "correct",
 ))  # fmt: skip
 """Words in the name of a column of expected values (gold data)."""
+UNASKED: Final = frozenset(("system", "rendered", "template", "version"))
+"""Words in the name of a column with a prompt that is no question: ``system_prompt``."""
 GENERATED: Final = frozenset(("generated", "predicted", "prediction", "pred"))
 """Words in the name of a column of generated texts."""
 NUMBERING: Final = frozenset(("ticket", "nr", "no", "number", "case", "uuid", "guid", "ref", "key", "id"))
@@ -248,10 +250,14 @@ def _length(texts: object) -> tuple[int, int]:
 
 def _suggests(field: str, path: str) -> bool:
     """Return whether a path has a word for a field or misspells one of its names: ``contxts``, ``respones``."""
+    words = {*_words(path)}
+    if field == "question" and not words.isdisjoint(UNASKED):
+        return False
+    head, _, last = path.rpartition(".")
+    if FIELD_OF.get(folded(last)) == field or (FIELD_OF.get(folded(head)) == field and folded(last) in SAID):
+        return True  # metadata.contexts, output.text
     names = [name for name, of in FIELD_OF.items() if of == field]
-    if FIELD_OF.get(folded(path.partition(".")[0])) == field and _words(path)[-1] in SAID:  # output.text
-        return True
-    return not WORDS[field].isdisjoint(_words(path)) or bool(difflib.get_close_matches(folded(path), names, 1, 0.87))
+    return not WORDS[field].isdisjoint(words) or bool(difflib.get_close_matches(folded(path), names, 1, 0.87))
 
 
 def _can_be(field: str, path: str, value: object) -> bool:

@@ -65,6 +65,8 @@ KNOWN: Final = frozenset(SPELLINGS.values())
 
 TARGETS: Final = "eval"
 """A key that may hold parameter blocks of several metrics; otherwise it is an ordinary key."""
+SCORED: Final = frozenset(("score", "rating", "verdict", "passed"))
+"""Keys of a judgment, of which no metric has a parameter."""
 MAX_SOURCES: Final = 8
 MAX_KEYS: Final = 1000
 """Maximum number of row keys remembered to suggest one for a mapping that matches none."""
@@ -233,7 +235,7 @@ class Mapper:
 
         A null is no value: in a table, a row has nulls for all that only other rows give.
         """
-        names = sorted(name for name in self._blocks.keys() & reading.row if isinstance(reading.row[name], dict))
+        names = sorted(name for name in self._blocks.keys() & reading.row if _sets(reading.row[name]))
         for name in names:
             reading.consume(name)
         given = [*(reading.take("overrides", values.overrides) or {}).items()]
@@ -252,7 +254,7 @@ class Mapper:
     def _is_blocks(self, value: Any) -> bool:
         """Return whether a value contains only parameters by metric."""
         named = isinstance(value, dict) and bool(value) and value.keys() <= self._blocks.keys()
-        return named and all(isinstance(parameters, dict | None) for parameters in value.values())
+        return named and all(parameters is None or _sets(parameters) for parameters in value.values())
 
     def _response(
         self, reading: _Reading, contexts: tuple[Passage, ...]
@@ -383,6 +385,11 @@ class _Reading:
                 option = near_miss(field, places_of({place: value}))
             expected = error.expected or f"to read the {nouns([field])[0]} from another field: --field {field}=PATH"
             raise RecordError(self.where, error.found, expected, field=place, option=option) from None
+
+
+def _sets(block: Any) -> bool:
+    """Return whether a value under a metric's name holds parameters, not a score given by another tool."""
+    return isinstance(block, dict) and SCORED.isdisjoint(block)
 
 
 def _nuggets(value: Any, notes: list[str]) -> tuple[Nugget, ...]:
