@@ -557,3 +557,32 @@ def test_a_path_leads_into_a_json_string() -> None:
     record = record_of(row, fields={"response": "outputs.answer", "contexts": "outputs.docs", "reference": "inputs.x"})
     assert (record.response, record.contexts, record.reference) == ("r", (Passage("1", "c", 1),), None)
     assert record.meta == {"outputs": row["outputs"], "inputs": "{no JSON}"}
+
+
+@pytest.mark.parametrize(
+    ("contexts", "texts", "details"),
+    [
+        ([["a", "b"]], ["a", "b"], {}),
+        ([[{"page_content": "a"}, 0.5], ["b c", 0.25]], ["a", "b c"], {"1": {"score": 0.5}, "2": {"score": 0.25}}),
+        ([["T", ["A one.", " A two."]]], ["A one. A two."], {"1": {"title": "T"}}),
+    ],
+    ids=["batch of one", "with scores", "title and sentences"],
+)
+def test_pairs_and_batches_are_passages(contexts: Any, texts: list[str], details: dict[str, Any]) -> None:
+    with pytest.raises(RecordError, match="passage 1 is a list"):
+        record_of({"id": "a", "contexts": [["doc-1", 0.5], ["doc-2", 0.25]]})
+    record = record_of({"id": "a", "contexts": contexts})
+    assert [passage.text for passage in record.contexts or ()] == texts
+    assert record.meta.get("context_details", {}) == details
+
+
+def test_what_other_tools_write_for_ids_and_references_is_read() -> None:
+    """A reference of another type is kept and said; it is no reason to refuse the record."""
+    assert record_of({"_id": {"$oid": "65f"}, "reference": ["g"]}).id == "65f"
+    assert record_of({"id": "a", "reference": ["g"]}).reference == "g"
+    record = record_of({"id": "a", "reference": ["g", "h"], "response": "content='r' additional_kwargs={}"})
+    assert (record.reference, record.meta) == (None, {"reference": ["g", "h"]})
+    assert record.notes == (
+        "response: a printed message object; export its content instead",
+        "reference: 'reference' is a list of strings, not in the expected form, so it is kept in meta",
+    )

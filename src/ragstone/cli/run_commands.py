@@ -149,7 +149,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     )  # fmt: skip
     following = ""
     if file != "-" and (found.options or any(able.values())):  # a pipe is gone; unread columns must be mapped first
-        needed = options.on_error == "skip" or (found.set_aside and not skips and not found.remedy)
+        needed = options.on_error == "skip" or (found.set_aside and found.records and not skips and not found.remedy)
         remapped = {word.partition("=")[0] for word in found.options}
         kept = {name: path for name, path in (options.fields or {}).items() if name not in remapped}
         given = replace(options, on_error="skip" if needed else None, fields=kept or None)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from ragstone.records.jsontext import opened
 from ragstone.records.paths import folded
-from ragstone.records.values import readable
+from ragstone.records.values import paired, readable
 
 ROLES: Final[Mapping[str, str]] = {
     "user": "user", "human": "user", "humanmessagechunk": "user",
@@ -265,7 +265,7 @@ def documents(value: Any, names: Sequence[str] = RETRIEVED, depth: int = 0) -> l
     if isinstance(value, list):
         if len(value) == 1 and isinstance(value[0], list):
             value = value[0]  # a batch of one query
-        items = [_scored(opened(item)) for item in value]
+        items = [paired(opened(item)) for item in value]
         return items if all(isinstance(item, str | dict) for item in items) else None
     if not isinstance(value, dict) or depth > 2:
         return None
@@ -289,13 +289,6 @@ def _parts(item: dict[str, Any]) -> list[Any]:
     if not isinstance(texts, list) or not isinstance(details, list):
         return [item]
     return [{"text": text, "metadata": inner} for text, inner in zip(texts, details, strict=False)]
-
-
-def _scored(item: Any) -> Any:
-    """Merge a document with its score if they are a pair, as returned by vector stores."""
-    if isinstance(item, list) and len(item) == 2 and isinstance(item[0], dict) and isinstance(item[1], float | int):
-        return {**item[0], "score": item[1]}
-    return item
 
 
 def _values(value: dict[str, Any], names: Sequence[str]) -> list[Any]:

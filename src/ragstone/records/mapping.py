@@ -3,8 +3,9 @@
 The canonical name comes first, then the aliases. The first value that is neither null nor blank becomes the field, and
 a note names other keys that would also fit. A canonical or mapped field of the wrong type is an error. An alias of the
 wrong type (``label: 1``, ``topic: {...}``) probably means something else: it stays in ``meta``, with a note if the
-field is missing. Gold passages are not evidence: deepeval's ``context`` becomes ``meta.reference_contexts``. Keys that
-no field uses become ``meta``, so nothing is lost. TREC formats are normalised first (`trec`).
+field is missing; so does a reference of the wrong type, which only some metrics need. Gold passages are not evidence:
+deepeval's ``context`` becomes ``meta.reference_contexts``. Keys that no field uses become ``meta``, so nothing is lost.
+TREC formats are normalised first (`trec`).
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ NO_ID: Final = (
     "no id: records are identified by their content, so compare cannot pair a record whose response changes; "
     "to specify an id, add e.g. --field id=question"
 )
+PRINTED: Final = "response: a printed message object; export its content instead"
 KNOWN: Final = frozenset(SPELLINGS.values())
 
 TARGETS: Final = "eval"
@@ -113,7 +115,7 @@ class Mapper:
                 where, "a span beyond the end of the response", "offsets in characters", field="citations"
             )
         question = reading.take("question", values.text)
-        reference = reading.take("reference", values.text)
+        reference = reading.take("reference", values.reference, lenient=True)
         relevant = reading.take("relevant", values.grades, lenient=True)
         answerable = reading.take("answerable", values.truth, lenient=True)
         overrides = self._overrides(reading)
@@ -263,6 +265,7 @@ class Mapper:
             if value == [] or trec.is_answer(value):
                 return trec.answer(value, reading.row.get(REFERENCES), contexts, notes)
             if isinstance(value, str):
+                notes += [PRINTED] if value.startswith("content=") and "additional_kwargs=" in value else []
                 return value, ()
             said = turns([value]) if isinstance(value, dict) else []  # such as LangChain's AIMessage
             if said and said[0].role == "assistant":

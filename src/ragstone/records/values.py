@@ -96,6 +96,8 @@ class UnfitError(Exception):
 
 def identifier(value: Any, _: list[str]) -> str:
     """Return an id: a string unchanged, a number as its digits (2.0, as in tables with missing values, becomes 2)."""
+    if isinstance(value, dict) and isinstance(value.get("$oid"), str):
+        return str(value["$oid"])  # as MongoDB exports it
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -110,6 +112,11 @@ def text(value: Any, _: list[str]) -> str:
     raise UnfitError(f"expected a string, found {kind(value)}")
 
 
+def reference(value: Any, notes: list[str]) -> str:
+    """Return a reference, which may be the only one in a list."""
+    return text(value[0] if isinstance(value, list) and len(value) == 1 else value, notes)
+
+
 def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[str, dict[str, Any]]]:
     """Return the contexts in order, and by passage id the other keys of their objects (score, title...)."""
     if isinstance(value, str):
@@ -118,11 +125,14 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
         value = listed if listed is not None else [value] if value.strip() else []
     if not isinstance(value, list):
         raise UnfitError(f"expected a list of passages or one string, found {kind(value)}")
+    if len(value) == 1 and isinstance(value[0], list) and all(isinstance(item, str | dict) for item in value[0]):
+        value = value[0]  # a batch of one query
     if all(type(item) is str for item in value):  # the usual case, in less than half the time
         if not all(map(str.strip, value)):
             notes.append("contexts: a blank passage")
         _say_form(value, notes)
         return tuple(Passage(str(rank), body, rank) for rank, body in enumerate(value, 1)), {}
+    value = list(map(paired, value))
     naming = _naming(value)
     found = [_passage(item, number, naming) for number, item in enumerate(value, 1)]
     if any(not body.strip() for _, body, _ in found):
@@ -191,6 +201,18 @@ def _naming(items: Sequence[Any]) -> tuple[str, ...]:
     objects = [item for item in items if isinstance(item, dict)]
     holders = {key: [item for item in objects if key in item] for key in TEXTS_OR_NAMES}
     return tuple(key for key, those in holders.items() if those and all(names(item, key) for item in those))
+
+
+def paired(item: Any) -> Any:
+    """Return a pair as an object: a text or document with its score, or a title with the sentences below it."""
+    if not isinstance(item, list) or len(item) != 2:
+        return item
+    first, second = item
+    if isinstance(second, int | float) and (isinstance(first, dict) or prose(first)):  # not an id with its score
+        return {**({"text": first} if isinstance(first, str) else first), "score": second}
+    if isinstance(first, str) and isinstance(second, list) and all(isinstance(part, str) for part in second):
+        return {"title": first, "text": " ".join(map(str.strip, second))}
+    return item
 
 
 def _passage(item: Any, number: int, naming: Sequence[str]) -> tuple[str, str, dict[str, Any]]:
