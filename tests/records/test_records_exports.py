@@ -616,6 +616,17 @@ def test_a_conversation_is_its_last_whole_exchange(messages: list[Any], read: An
     assert (unread in [note for record in first for note in record.notes]) == (messages[-1].get("content") == "q2")
 
 
+@pytest.mark.parametrize("name", ["prompt", "input", "question", "query"])
+def test_contexts_in_a_prompt_without_messages_are_read(name: str) -> None:
+    """Unless the row has contexts or a question of its own, or the prompt has no question below the contexts."""
+    prompt = "Answer from the context.\n\nContext:\nA\n\nQuestion: q\nAnswer:"
+    assert told(only({name: prompt, "response": "r"})) == [("q", "r", "A")]
+    for row in ({name: prompt, "contexts": ["B"]}, {name: "q", "user_input" if name == "input" else "input": prompt}):
+        assert "A" not in [passage.text for passage in only({"response": "r", **row}).contexts or ()]
+    plain = {name: "Context:\nA", "response": "r"}
+    assert told(only(plain)) == [(plain[name], "r", "")]
+
+
 def test_what_is_next_to_messages_belongs_to_them() -> None:
     """Documents in a request, and earlier turns under any usual name."""
     documents = [{"id": "d", "data": {"text": "A"}}, {"data": {"title": "t", "snippet": "B"}}]

@@ -20,9 +20,10 @@ from ragstone.records.paths import MISSING, find, folded
 
 TALKS: Final = ("messages", "chat.messages", "conversation", "conversations", "turns", "request.messages",
                 "body.messages", "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input",
-                "inputs.messages", "history")  # fmt: skip
+                "inputs.messages", "history", "question", "query")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
-"""A row with a string under one of these keys has its own question and is not read as a conversation."""
+"""A row with a string under one of these keys has its own question and is not read as a conversation, unless the string
+is a prompt with contexts."""
 REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "sample.output", "choices",
                   "actual_output")  # fmt: skip
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
@@ -40,7 +41,8 @@ NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
 def is_chat(row: Row) -> bool:
     """Return whether a row is a conversation without a question of its own."""
-    if any(isinstance(row.get(name), str) for name in QUESTIONS):
+    asked = [row[name] for name in QUESTIONS if isinstance(row.get(name), str)]
+    if asked and (len(asked) > 1 or not _holds_contexts(asked[0]) or any(folded(name) in EVIDENCE for name in row)):
         return False
     path, found = _talk(row)
     return bool(found) and (any(turn.role == "user" for turn in found) or path == "messages")
@@ -91,11 +93,19 @@ def record_row(row: Row) -> Row | str:
 def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
     for path in TALKS:
         value = find(row, path)
-        if isinstance(value, str) and path == "request.input" and isinstance(find(row, "response.output"), list):
-            value = [{"role": "user", "content": value}]  # OpenAI's Responses API
+        whole = path == "request.input" and isinstance(find(row, "response.output"), list)  # OpenAI's Responses API
+        if isinstance(value, str) and (whole or (path in QUESTIONS and _holds_contexts(value))):
+            value = [{"role": "user", "content": value}]
         if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
             return path, found
     return "", []
+
+
+def _holds_contexts(prompt: str) -> bool:
+    """Return whether a prompt contains contexts and, below them, the question."""
+    from ragstone.records import prompt_contexts  # noqa: PLC0415 - for these alone
+
+    return bool(prompt_contexts.question_in(prompt) and prompt_contexts.contexts_in(prompt))
 
 
 def _reply(row: Row, path: str, notes: list[str]) -> tuple[str, str | None]:
