@@ -253,6 +253,26 @@ def test_what_a_tool_retrieves_is_evidence_where_there_is_no_retriever(name: str
     assert joined(ROOT, tool)[0] == list(contexts)
 
 
+def test_spans_of_the_ai_sdk_are_read() -> None:
+    """Vercel's names; the model is only in the steps, and a tool that searches gives the contexts."""
+    messages = json.dumps([{"role": "user", "content": [{"type": "text", "text": "q"}]}])
+    spans = (
+        ("", {"ai.operationId": "ai.streamText", "ai.prompt": f'{{"messages": {messages}}}', "ai.response.text": "r"}),
+        ("1", {"ai.operationId": "ai.toolCall", "ai.toolCall.name": "searchDocs", "ai.toolCall.args": '{"query": "x"}',
+               "ai.toolCall.result": '[{"content": "A"}]'}),
+        ("1", {"ai.operationId": "ai.streamText.doStream", "ai.prompt.messages": messages, "ai.response.text": "r",
+               "ai.model.id": MODEL}),
+    )  # fmt: skip
+    rows = [
+        {"traceId": "t", "spanId": str(number), "parentSpanId": parent, "name": "ai", "attributes": attributes,
+         "startTimeUnixNano": number, "endTimeUnixNano": 9 if number == 1 else number}
+        for number, (parent, attributes) in enumerate(spans, 1)
+    ]  # fmt: skip
+    record = only(*rows)
+    assert told(record) == [("q", "r", "A")]
+    assert record.meta["generator"] == MODEL
+
+
 def test_two_questions_in_one_trace_are_two_records() -> None:
     """Each with its own passages and at its own span; a step beside the one root that retrieved is no question."""
     second = span("second", "CHAIN", at=8, input_value="q2", output_value="r2")

@@ -1,7 +1,7 @@
 """Read OpenTelemetry spans: OTLP JSON, the console exporter, Phoenix exports and frames, and MLflow traces.
 
 Attributes are read under the names of OpenInference, the GenAI semantic conventions (attributes and the older events),
-OpenLLMetry, MLflow and TruLens.
+OpenLLMetry, MLflow, TruLens and Vercel's AI SDK.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from ragstone.records.paths import MISSING, find, find_first
 from ragstone.records.span_join import KINDS, RERANKER, RETRIEVER, TraceSpan, moment
 
 KIND: Final = ("openinference.span.kind", "mlflow.spanType", "ai.observability.span_type", "gen_ai.operation.name",
-               "traceloop.span.kind", "langfuse.observation.type")  # fmt: skip
+               "traceloop.span.kind", "langfuse.observation.type", "ai.operationId")  # fmt: skip
 INPUT: Final = ("input.value", "mlflow.spanInputs", "ai.observability.record_root.input", "gen_ai.input.messages",
                 "gen_ai.retrieval.query.text", "ai.observability.retrieval.query_text", "gen_ai.prompt",
-                "llm.input_messages", "traceloop.entity.input", "langfuse.observation.input")  # fmt: skip
+                "llm.input_messages", "traceloop.entity.input", "langfuse.observation.input",
+                "gen_ai.tool.call.arguments", "ai.prompt", "ai.prompt.messages", "ai.toolCall.args")  # fmt: skip
 OUTPUT: Final = ("output.value", "mlflow.spanOutputs", "ai.observability.record_root.output", "gen_ai.output.messages",
                  "gen_ai.completion", "llm.output_messages", "traceloop.entity.output",
-                 "langfuse.observation.output")  # fmt: skip
+                 "langfuse.observation.output", "gen_ai.tool.call.result", "ai.response.text",
+                 "ai.response.object", "ai.toolCall.result")  # fmt: skip
 DOCUMENTS: Final = ("reranker.output_documents", "retrieval.documents", "gen_ai.retrieval.documents",
                     "ai.observability.retrieval.retrieved_contexts")  # fmt: skip
 RERANKED: Final = ("reranker.input_documents",)
 MODEL: Final = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model", "mlflow.llm.model",
-                "ai.observability.cost.model", "langfuse.observation.model.name")  # fmt: skip
+                "ai.observability.cost.model", "langfuse.observation.model.name", "ai.model.id")  # fmt: skip
+TOOL_NAME: Final = ("ai.toolCall.name",)
 SESSION: Final = ("session.id", "gen_ai.conversation.id")
 
 TRACE_ID: Final = ("traceId", "trace_id", "context.trace_id")
@@ -122,7 +125,7 @@ def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None)
         str(_first(span, SPAN_ID) or ""),
         str(_first(span, PARENT_ID) or ""),
         kind or (RETRIEVER if found is not None else ""),
-        str(span.get("name") or ""),
+        str(_first(said, TOOL_NAME) or span.get("name") or ""),
         moment(_first(span, STARTED)),
         moment(_first(span, ENDED)),
         str(_first(span, STATUS)).upper().endswith("ERROR") or _first(span, STATUS) == 2,

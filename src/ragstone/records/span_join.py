@@ -34,7 +34,8 @@ KINDS: Final[Mapping[str, str]] = {
     "retriever": RETRIEVER, "retrieval": RETRIEVER, "search": RETRIEVER,
     "reranker": RERANKER, "rerank": RERANKER, "reranking": RERANKER,
     "llm": LLM, "chat": LLM, "chat_model": LLM, "generation": LLM, "text_completion": LLM, "generate_content": LLM,
-    "completion": LLM, "tool": TOOL, "execute_tool": TOOL,
+    "completion": LLM, "tool": TOOL, "execute_tool": TOOL, "ai.toolcall": TOOL,
+    "ai.generatetext.dogenerate": LLM, "ai.streamtext.dostream": LLM,
     **dict.fromkeys(("evaluator", "evaluation", "guardrail", "eval", "eval_root"), EVALUATOR),
 }  # fmt: skip
 """Span kinds as tools write them, in lower case, mapped to canonical kinds."""
