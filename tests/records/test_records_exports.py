@@ -650,9 +650,20 @@ def test_contexts_in_a_prompt_without_messages_are_read(name: str) -> None:
 def test_what_is_next_to_messages_belongs_to_them() -> None:
     """Documents in a request, and earlier turns under any usual name."""
     documents = [{"id": "d", "data": {"text": "A"}}, {"data": {"title": "t", "snippet": "B"}}]
-    reply = {"message": said("assistant", [text("r")])}
-    row = {"request": {"messages": [USER], "documents": documents}, "response": reply}
+    reply: dict[str, Any] = {"message": said("assistant", [text("r")])}
+    row: dict[str, Any] = {"request": {"messages": [USER], "documents": documents}, "response": reply}
     assert told(only(row), between="|") == [("q", "r", "A|B")]
+    places: tuple[tuple[dict[str, Any], ...], ...] = (
+        ({"search_results": [{"snippet": "A"}], "citations": ["https://x"]}, {}, {}),
+        ({}, {"sources": [{"text": "A"}]}, {}),
+        ({}, {}, {"context": {"citations": [{"content": "A"}]}}),
+    )
+    for more, choice, message in places:
+        reply = {"choices": [{"message": said("assistant", "r", **message), **choice}], **more}
+        assert told(only({"request": {"messages": [USER]}, "response": reply})) == [("q", "r", "A")]
+    gemini = {"candidates": [{"content": {"role": "model", "parts": [{"text": "r"}]}}]}
+    row = {"request": {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}, "response": gemini}
+    assert told(only(row)) == [("q", "r", "")]
     assert told(only({"id": "c", "chat": {"title": "t", "messages": [USER, ASSISTANT]}})) == [("q", "r", "")]
     earlier = [said("user", "q0"), said("assistant", "r0")]
     record = only({"question": "q", "response": "r", "conversation_history": earlier})

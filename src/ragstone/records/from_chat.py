@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from ragstone.records.fields import GOLD, GOLD_KEPT, NOTES
 from ragstone.records.jsontext import opened
-from ragstone.records.logged_texts import ChatTurn, answered, asked_last, shown_in, turns
+from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, shown_in, turns
 from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find, folded
 
 TALKS: Final = ("messages", "chat.messages", "conversation", "conversations", "turns", "request.messages",
                 "body.messages", "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input",
-                "inputs.messages", "history", "question", "query")  # fmt: skip
+                "inputs.messages", "history", "question", "query", "contents",
+                "request.contents")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
 """A row with a string under one of these keys has its own question and is not read as a conversation, unless the string
 is a prompt with contexts."""
@@ -67,6 +68,7 @@ def record_row(row: Row) -> Row | str:
     else:
         reply: Any = find(row, written)
         replied = turns(reply.get("output") if isinstance(reply, dict) else reply)
+        own = _shown_with(row if written == "choices" else reply)
     question = asked_last(talk)
     if question is None:
         return NO_USER
@@ -99,6 +101,14 @@ def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
         if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
             return path, found
     return "", []
+
+
+def _shown_with(reply: Any) -> list[Any] | None:
+    """Return the documents that a separate reply holds: of Azure's "on your data", PrivateGPT or Perplexity."""
+    message = find(reply, "choices[0].message")
+    parts = [part for part in (reply, find(reply, "choices[0]"), message) if isinstance(part, dict)]
+    cited = documents(find(message, "context"), ("citations",))
+    return next((shown for part in parts if (shown := shown_in(part)) is not None), cited)
 
 
 def _holds_contexts(prompt: str) -> bool:

@@ -31,7 +31,7 @@ ANSWERED: Final = ("answer", "response", "finalanswer", "actualoutput", "output"
 
 EVIDENCE: Final = ("retrievedcontexts", "retrievalcontext", "retrievaldocuments", "sourcedocuments", "sourcenodes",
                    "retrieveddocuments", "documents", "contexts", "context", "docs", "passages")  # fmt: skip
-CITED: Final = ("sources", "references", "reference")
+CITED: Final = ("sources", "references", "reference", "searchresults")
 """Folded keys that hold documents or only their names."""
 RETRIEVED: Final = (*EVIDENCE, "nodes", "matches", "points", "chunks", "results", "output", "data", "result")
 """Folded keys that hold documents: `EVIDENCE` in any output, `RETRIEVED` in that of a retriever."""
