@@ -687,6 +687,13 @@ def test_documents_of_haystack_are_what_the_model_saw(components: dict[str, str]
     assert "response: several replies; the first is used" in record.notes
 
 
+def test_documents_in_an_output_of_promptfoo_are_evidence_unless_given() -> None:
+    """An application that promptfoo called returns an object with its answer and sources."""
+    row = {"vars": {"query": "q"}, "provider": "p", "response": {"output": {"answer": "r", "sources": [{"text": "A"}]}}}
+    assert told(only(row)) == [("q", "r", "A")]
+    assert told(only({**row, "vars": {"query": "q", "context": ["B"]}})) == [("q", "r", "B")]
+
+
 def test_a_name_of_deepeval_is_the_id() -> None:
     """It is the same in every run of the test case; a record without one, or with its own id, is as it was."""
     row = plain_rows(EXPORTS / "deepeval.json")[0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ragstone.records.fields import GOLD_KEPT, NOTES
-from ragstone.records.logged_texts import answered, asked
+from ragstone.records.fields import FIELD_OF, GOLD_KEPT, NOTES
+from ragstone.records.jsontext import opened
+from ragstone.records.logged_texts import answered, asked, shown_in
 from ragstone.records.mapping import Row
-from ragstone.records.paths import find_first
+from ragstone.records.paths import find_first, folded
 from ragstone.records.span_join import RETRIEVER, TraceSpan
 
 VARIABLES: Final = ("vars", "testCase.vars")
@@ -131,15 +132,19 @@ def promptfoo_row(row: Row) -> Row | str:
     Return the reason to skip the row if it has no output.
     """
     variables: Row = find_first(row, VARIABLES)
-    response = answered(find_first(row, OUTPUTS))
+    output = opened(find_first(row, OUTPUTS))
+    response = answered(output)
     if response is None:
         return "without an output"
+    given = any(FIELD_OF.get(folded(name)) == "contexts" for name in variables)
+    shown = shown_in(output) if isinstance(output, dict) and not given else None
     provider = row["provider"]
     model = provider.get("id") if isinstance(provider, dict) else provider
     meta = {name: row[name] for name in ("promptIdx", "testIdx", "success", "score", "namedScores") if name in row}
     return {
         **variables,
         "response": response,
+        **({"contexts": shown} if shown is not None else {}),
         **({"generator": model} if isinstance(model, str) else {}),
         **({"id": row["id"]} if isinstance(row.get("id"), str) else {}),
         **({"promptfoo": meta} if meta else {}),
