@@ -801,14 +801,20 @@ def ids_of(rows: list[Any], **options: Any) -> list[str]:
         {key: [value, "b" if key == "id" else value] for key, value in RECORD.items()},
         {key: {"0": value, "1": "b" if key == "id" else value} for key, value in RECORD.items()},
         {"columns": list(RECORD), "index": [0, 1], "data": [list(RECORD.values()), ["b", "q", "r", ["c"]]]},
+        {name: {key: value for key, value in RECORD.items() if key != "id"} for name in "ab"},
     ],
-    ids=["data", "deepeval", "nested", "Dataset.to_dict", "DataFrame.to_json", "split"],
+    ids=["data", "deepeval", "nested", "Dataset.to_dict", "DataFrame.to_json", "split", "by id"],
 )
 def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
     """One object of many rows, by rows or by columns."""
     found = records([wrapped])
     assert [record.id for record in found] == ["a", "b"]
     assert {(record.question, record.response, len(record.contexts or ())) for record in found} == {("q", "r", 1)}
+
+
+def test_parts_of_one_record_are_no_records() -> None:
+    row = {"inputs": {"question": "q"}, "outputs": {"answer": "r"}}
+    assert [record.meta for record in records([row])] == [row]
 
 
 def test_the_user_says_where_the_rows_are_and_what_they_are() -> None:
