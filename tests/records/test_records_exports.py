@@ -925,6 +925,10 @@ def test_a_near_miss_is_suggested() -> None:
     ):
         with open_records([{"id": "a", **row}]) as source:
             assert survey(source).near_misses == ((said,) if said else ())
+    for parts, several in (({"x": {"answer": "r"}, "y": {"answer": "r"}}, ["x.answer or y.answer"]), ({"x": {}}, [])):
+        with open_records([{"contexts": ["c"], "question": "q", **parts}]) as source:
+            notes = [note.text for note in survey(source).notes if "it may be" in note.text]
+        assert notes == [f"no response; it may be {paths}: add --field response=PATH" for paths in several]
     for holder, path in (
         ({"train": [RECORD], "test": [RECORD]}, "train"),
         ({"version": 1, "other": [{"x": 1}], "data": {"mine": [RECORD]}}, "data.mine"),

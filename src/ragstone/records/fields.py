@@ -156,7 +156,7 @@ SPEAKERS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 SAID: Final = frozenset(("said", "says", "text", "message", "msg", "utterance", "content", "input", "output", "turn"))
 """Words that, together with one of `SPEAKERS`, mark a column as speech rather than a name or an id."""
 GOLDEN: Final = frozenset((
-    "reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth", "gt", "correct",
+    "reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth", "gt", "correct", "right",
 ))  # fmt: skip
 """Words in the name of a column of expected values (gold data)."""
 UNASKED: Final = frozenset(("system", "rendered", "template", "version"))
@@ -193,14 +193,21 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
     That is ``--field`` with a readable path of a fitting name, or ``--topics``. A field that rows have under one of its
     own names needs none.
     """
+    paths = candidates(field, places)
+    if len(paths) == 1 or (paths and _is_numbered(field, paths[0])):
+        return tuple(word for path in paths for word in ("--field", f"{field}={path}"))
+    return ("--topics", "QUESTIONS_FILE") if field == "question" and not paths and any(map(_is_topic, places)) else ()
+
+
+def candidates(field: str, places: Mapping[str, str | int | list[Any]]) -> list[str]:
+    """Return the paths that may provide a field; of numbered ones all, since contexts are collected from several."""
     own = (path for path, value in places.items() if isinstance(value, str) and FIELD_OF.get(folded(path)) == field)
     if field != "contexts" and any(own):
-        return ()
-    topics = {path for path in places if "[" not in path and folded(path.rpartition(".")[2]) in TOPIC_IDS}
+        return []
     free = {
         path: value
         for path, value in places.items()
-        if path not in topics and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
+        if not _is_topic(path) and folded(path) not in FIELD_OF and GOLDEN.isdisjoint(_words(path))
     }
     named = {path: value for path, value in free.items() if _suggests(field, path) and _can_be(field, path, value)}
     lists = [path for path, value in named.items() if isinstance(value, list) and field == "contexts"]
@@ -217,9 +224,12 @@ def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[
         longest = {path.partition("[]")[0]: path for path in sorted(lists, key=lambda path: _length(named[path]))}
         fitting = [path for path in longest.values() if "[]" in path]
     numbered = [path for path in free if not lists and isinstance(free[path], str) and _is_numbered(field, path)]
-    if numbered or len(fitting) == 1:
-        return tuple(word for path in numbered or fitting for word in ("--field", f"{field}={path}"))
-    return ("--topics", "QUESTIONS_FILE") if field == "question" and topics and not fitting else ()
+    return numbered or fitting
+
+
+def _is_topic(path: str) -> bool:
+    """Return whether a path ends in the name of an id that may be a topic's."""
+    return "[" not in path and folded(path.rpartition(".")[2]) in TOPIC_IDS
 
 
 def other_answer(places: Mapping[str, str | int | list[Any]]) -> str:

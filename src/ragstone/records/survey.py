@@ -11,7 +11,15 @@ from msgspec import Struct, field
 
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.cut import Shard
-from ragstone.records.fields import WORDS, list_of_records, near_miss, numbers_records, offered, other_answer
+from ragstone.records.fields import (
+    WORDS,
+    candidates,
+    list_of_records,
+    near_miss,
+    numbers_records,
+    offered,
+    other_answer,
+)
 from ragstone.records.ids import REPEATED, Hashes, Names
 from ragstone.records.jsontext import counted
 from ragstone.records.mapping import NO_ID
@@ -21,6 +29,8 @@ from ragstone.types import Record, is_blank
 
 MAX_MESSAGES: Final = 20
 MAX_NOTES: Final = 50
+MAX_CHOICES: Final = 4
+"""Maximum number of columns to name that may provide the same field."""
 SURVEYED: Final = ("question", "response", "contexts", "reference", "nuggets", "citations", "relevant")
 EXPECTED: Final = ("question", "response", "contexts")
 """Fields whose absence is noted if other records have them."""
@@ -169,6 +179,9 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
     places = source.mapper.places
     meant = {name: option for name in absent if (option := near_miss(name, places))}
+    for name in absent:
+        if 1 < len(paths := candidates(name, places)) <= MAX_CHOICES and name not in meant:
+            notes.add(f"no {name}; it may be {' or '.join(paths)}: add --field {name}=PATH", source.name)
     if len(absent) == len(WORDS) and (path := list_of_records(places)):
         meant = {"records": ("--records", f"{source.within}{path}[]")}
     elif numbering and len(absent) - len(meant) < 2:  # otherwise a run needs other columns first
