@@ -125,6 +125,8 @@ def test_an_alias_of_another_type_is_something_else() -> None:
     assert record.meta == {key: value for key, value in row.items() if key != "id"}
     assert "reference: 'label' is a number, not in the expected form, so it is kept in meta" in record.notes
     assert len(record.notes) == 4
+    record = record_of({"id": "a", "chunks": [{"chunk_id": "c-1", "score": 0.5}]})
+    assert record.notes == ("contexts: 'chunks' holds objects without a text, so it is kept in meta",)
     assert record_of({"id": "a", "label": "support"}).reference == "support"
 
 

@@ -319,13 +319,12 @@ class _Reading:
                 continue
             try:
                 found = self._read(field, name, value, read)
-            except RecordError:
+            except RecordError as error:
                 if name == field and not lenient:
                     raise
-                spelled = self._spelled.get(name, name)
-                doubt = (
-                    doubt or f"{field}: '{spelled}' is {kind(value)}, not in the expected form, so it is kept in meta"
-                )
+                textless = error.found.endswith("without a text")
+                what = "holds objects without a text" if textless else f"is {kind(value)}, not in the expected form"
+                doubt = doubt or f"{field}: '{self._spelled.get(name, name)}' {what}, so it is kept in meta"
                 continue
             self.consume(name)
             self.sources[field] = self._lifted.get(name, name)
