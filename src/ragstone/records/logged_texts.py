@@ -131,7 +131,8 @@ def _passages(value: Any) -> tuple[Any, ...]:
     if isinstance(value, dict) and _part(value) in ATTACHED:
         source = value.get("source")
         inner = source if isinstance(source, dict) else value
-        text = "\n".join(map(_content, inner.get("content") or ())) or inner.get("data")
+        parts = inner.get("content")
+        text = "\n".join(map(_content, parts if isinstance(parts, list) else [parts])) or inner.get("data")
         return ({**value, "content": text},) if isinstance(text, str) and inner.get("type") != "base64" else ()
     if isinstance(value, dict):
         return _passages(value.get("content") if _part(value) == "tool_result" else _content(value))
