@@ -21,6 +21,7 @@ NEXT = 4  # ... as next to it
 CARRIES = 0.6  # minimum share of a statement in a sentence that asks or doubts it
 ALL = 5  # the rank of "all" and "every" among amounts
 SHORT = 40  # maximum words of a question or doubt; a longer sentence says other things too
+_ARTICLES = frozenset(("the", "a", "an"))
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
@@ -213,9 +214,11 @@ def unsettled(aligned: Alignment) -> Clash | None:
 
 
 def _doubting(line: Line, place: int) -> bool:
-    """Return whether a word casts doubt on a statement rather than describing a thing: "result in wrong warnings"."""
+    """Return whether a word casts doubt on a statement rather than on a thing: "wrong or no alarms", "refute it"."""
     behind = [line.words[p] for p in line.inside(place) if place < p < place + 4]
-    return not behind or "that" in behind or stem_of(behind[0], LANGUAGE) in function_stems(LANGUAGE)
+    if not behind or "that" in behind:
+        return line.word(place + 1) != "or"
+    return behind[0] not in _ARTICLES and stem_of(behind[0], LANGUAGE) in function_stems(LANGUAGE)
 
 
 # ---- opposites, quantities, comparisons

@@ -5,7 +5,17 @@ from __future__ import annotations
 from ragstone.judges.embedded.alignment import FITS, NEARLY, SAME, Alignment, Clash, Line
 from ragstone.judges.embedded.naming import BEGUN, one_change
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.thesaurus import LANGUAGE, common, likes, opposites, siblings, singular, verbal, word_set
+from ragstone.judges.embedded.thesaurus import (
+    LANGUAGE,
+    common,
+    likes,
+    opposites,
+    same,
+    siblings,
+    singular,
+    verbal,
+    word_set,
+)
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, pronouns
 
@@ -78,7 +88,7 @@ def _is_noun(aligned: Alignment, i: int) -> bool:
 def _alike(one: str, other: str) -> bool:
     """Return whether two words are related: synonyms, words with a synonym in common, or with the same beginning."""
     every = ({word, *likes(word, LANGUAGE)} for word in (one, other))
-    return one[:ALIKE] == other[:ALIKE] or not set.isdisjoint(*every)
+    return one[:ALIKE] == other[:ALIKE] or same(one, other) or not set.isdisjoint(*every)
 
 
 def _sibling(aligned: Alignment) -> Clash | None:
@@ -88,7 +98,7 @@ def _sibling(aligned: Alignment) -> Clash | None:
             continue
         if (against := _described(aligned, i)) is not None:
             return against
-        others, same = siblings(aligned.words[i])
+        others, own_kind = siblings(aligned.words[i])
         if not others:
             continue
         own = frozenset(map(singular, aligned.words))
@@ -97,7 +107,7 @@ def _sibling(aligned: Alignment) -> Clash | None:
         for line in aligned.lines[:3]:
             if aligned.weight_in(line) < SAME * rest:
                 continue
-            if not same.isdisjoint(map(singular, line.words)):
+            if not own_kind.isdisjoint(map(singular, line.words)):
                 break
             if not beside.isdisjoint(line.places):
                 return Clash("addition", aligned.quote(i, i))  # "in grey, blue and red", evidence: "in grey and blue"

@@ -97,6 +97,11 @@ def allies(stem: str, language: str) -> frozenset[str]:
     return _sides(stem, _groups(language))[1]
 
 
+def same(one: str, other: str) -> bool:
+    """Return whether two English stems mean the same in everyday texts, where WordNet does not say so: "app"."""
+    return any(other in words for (words,) in _synonyms().get(one, ()))
+
+
 def siblings(word: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return English words for other things of the same kind ("giraffe" for "elephants"), and for the thing itself."""
     return _sides(singular(word), _siblings())
@@ -112,6 +117,12 @@ def singular(word: str) -> str:
 @lru_cache(maxsize=1)
 def _siblings() -> Groups:
     return _grouped([[frozenset(side.split()) for side in group.split("/")] for group in slot_lists()["siblings"]])
+
+
+@lru_cache(maxsize=1)
+def _synonyms() -> Groups:
+    groups = " / ".join(slot_lists()["synonyms"]).split(" / ")
+    return _grouped([[frozenset(stem_of(word, LANGUAGE) for word in group.split())] for group in groups])
 
 
 @lru_cache(maxsize=16)
