@@ -54,6 +54,7 @@ VALUES: Final = frozenset(("number", "limit"))
 REVERSED: Final = frozenset(("negation", "order"))
 _FIRST: Final = frozenset(("from", "between"))
 _LAST: Final = frozenset(("to", "and", "until", "till", "through"))
+_FROM: Final = frozenset(("at", "from", "to", "until", "till", "by", "and", "between", "before", "after"))
 _ENDS: Final = frozenset(("from", "to"))
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
@@ -184,12 +185,13 @@ def _number(
     same: list[Held] = []
     other: list[Held] = []
     hour = one.dimension in ("", "time") and 0 <= one.written <= 24  # "from 10 to 18 hours" may be written as 10:00
+    lasting = one.unit.startswith("hour") and aligned.word(i - 1) not in _FROM  # "open for 9 hours", not "from 9 am"
     stems = [aligned.stems[i], f"@{int(one.written)}:00"][: 1 + hour]
     for line in dict.fromkeys((*aligned.lines, *(line for stem in stems for line in aligned.having(stem)))):
         for theirs in line.quantities:
             every.append((line, theirs))
             if theirs.at in known(line):
-                if agree(one, theirs):
+                if agree(one, theirs) and not (lasting and theirs.dimension == "clock"):
                     same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
             elif rivals(one, theirs) and (named or not _of_name(line, theirs)):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
@@ -211,8 +213,13 @@ def _number(
     bounds = {theirs.bound for _, _, theirs in near}
     if turned or (one.bound and bounds == {-one.bound} and not any(best[1].negated)):
         return _other("limit", _limited(one, aligned.text), best)
-    if any(_named_by(line, theirs) in aligned.weights or is_part(line, theirs) for _, line, theirs in near):
+    parts = [(line, theirs) for _, line, theirs in near if is_part(line, theirs)]
+    if whole := next(filter(None, (_whole_of(aligned, *part) for part in parts)), None):
+        return _other("number", says, whole)
+    if parts or any(_named_by(line, theirs) in aligned.weights for _, line, theirs in near):
         return None  # "12,900 for Quell and 21,050 for Ostra"; "84, 71 of them because of wind"
+    if rival is not None and rival[1] is best[1] and _of_own(aligned, best[1], theirs, rival[2]):
+        return None  # "children may borrow 6 books", evidence: "adults may borrow 12 books; children 6"
     for check in (_changed, _of_another, _for_another, _at_another_rate, _counts_another, _in_another_passage):
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
@@ -241,6 +248,24 @@ def _number(
     ):
         return _other("number", says, rival)
     return None
+
+
+def _of_own(aligned: Alignment, line: Line, one: Quantity, other: Quantity) -> bool:
+    """Return whether a statement has the word that the clause of one quantity begins with, not that of the other."""
+    if one.unit or one.dimension:
+        return False
+    before = ((line.tokens[p].stem for p in line.inside(held.at) if p < held.at) for held in (one, other))
+    function = function_stems(aligned.language)
+    first, second = (next((stem for stem in some if stem not in function), "") for some in before)
+    return first in aligned.stems and second not in aligned.stems
+
+
+def _whole_of(aligned: Alignment, line: Line, part: Quantity) -> Held | None:
+    """Return 140 for the 30 of "employs 140 people, 30 of them in Chile", if a statement has no word of the part."""
+    before = [one for one in line.quantities if one.at < part.at and rivals(part, one)]
+    told = {line.tokens[p].stem for p in line.inside(part.at) if p > part.at}
+    apart = before and told.isdisjoint(aligned.stems) and not line.breaks(part.last + 1)  # not "140, of which 30 are"
+    return (0.0, line, before[-1]) if apart and aligned.carries(line, MOSTLY) else None
 
 
 def _absent(
