@@ -8,7 +8,7 @@ from itertools import combinations
 
 from ragstone.judges.embedded.alignment import CLOSE, FITS, MOSTLY, NEARLY, SAME, Alignment, Clash, Line, Place
 from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
-from ragstone.judges.embedded.quantities import ordinals, rivals
+from ragstone.judges.embedded.quantities import agree, ordinals, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, pronouns, stem_of
@@ -242,12 +242,20 @@ def opposite(aligned: Alignment) -> Clash | None:
             aligned.agreed.add(i)
             continue
         own = aligned.best(i, same)
+        if own is not None and _at_its_hour(aligned, *own[1:]):
+            continue  # "closes at 16 on Saturdays", evidence: "from 10 to 16 on Saturdays. It is closed on Sundays"
         clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
         told = _familiar(aligned, line, place) or _whole_clause(aligned, i, line, place)
         told = told and aligned.speaks_of(i, line, place)
         if clear and told and _same_object(aligned, i, line, place):
             return line.clash("opposite", aligned.around(i), line.around(place))
     return None
+
+
+def _at_its_hour(aligned: Alignment, line: Line, place: int) -> bool:
+    """Return whether the clause of a place has a time of day of the statement."""
+    hours = [one for one in line.quantities if one.dimension == "clock" and line.clauses[one.at] == line.clauses[place]]
+    return any(agree(own, one) for own in aligned.quantities if own.dimension == "clock" for one in hours)
 
 
 def _converse(aligned: Alignment, i: int, line: Line, place: int) -> bool:
