@@ -10,7 +10,6 @@ import hashlib
 import math
 import re
 from codecs import BOM_UTF8
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -180,15 +179,16 @@ def each_once(rows: Iterable[tuple[str, LabelRow]]) -> Iterator[LabelRow]:
     Raises InputError for two different labels by one annotator for the same unit, text and task. Rows with different
     hashes of the text or the response are about different units, even if these share an id.
     """
-    seen: dict[tuple[str, str, str, str], dict[tuple[str, str], str | None]] = defaultdict(dict)
+    seen: dict[tuple[str, str, str, str], tuple[str | None, ...]] = {}
     for where, row in rows:
-        given, about = seen[row.record, row.unit, row.task, row.annotator], (row.hash, row.response)
+        key, about = (row.record, row.unit, row.task, row.annotator), (row.hash, row.response)
+        given = seen.get(key, ())  # flat: hash, response and label of each of its rows
         before = [
-            label for other, label in given.items()
+            label for *other, label in zip(given[::3], given[1::3], given[2::3], strict=True)
             if all(one == two or not (one and two) for one, two in zip(other, about, strict=True))
         ]  # fmt: skip
         if not before:
-            given[about] = row.label
+            seen[key] = (*given, *about, row.label)
             yield row
         elif before[0] != row.label:
             who = f"by {row.annotator}; keep" if row.annotator else "without an annotator; name the annotators, or keep"

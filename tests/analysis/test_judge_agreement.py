@@ -486,7 +486,10 @@ def as_judged(run: Run) -> Iterator[LabelRow]:
 
 
 def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> None:
-    """For every metric and column that stands on verdicts: weights, scales and columns are the metric's own."""
+    """For every metric and column that stands on verdicts: weights, scales and columns are the metric's own.
+
+    Of a million units, the same votes are kept once, and a judge's reason only where people disagree with it.
+    """
     parameters = {"claim_relevance": {"scoring_mode": "likert"}, "trace": {"length": "characters"}}
     run = evaluate(
         [*RECORDS, CITED], metrics=["all"], judge=ScriptedJudge(script), store=tmp_path / "s.db", parameters=parameters
@@ -503,6 +506,9 @@ def test_a_person_who_agrees_with_the_judge_gives_its_values(tmp_path: Path) -> 
     for one_metric in joined.values():
         for name, values in one_metric.values.items():
             assert [each.people for each in values] == pytest.approx([each.judge for each in values]), name
+        votes = [unit.votes for unit in one_metric.units]
+        assert len(set(map(id, votes))) == len({(*each.items(),) for each in votes})
+        assert not any(unit.reason for unit in one_metric.units)
 
 
 def test_criteria_of_a_records_own_join_where_they_are_yes_or_no(tmp_path: Path) -> None:

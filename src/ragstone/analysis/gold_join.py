@@ -92,7 +92,7 @@ class LabelledUnit(Struct, frozen=True):
     """A unit with people's labels and the judge's verdict.
 
     ``votes`` are people's labels by annotator; ``gold`` is their majority, None for a tie. ``judged`` is None without a
-    verdict. ``random`` is False if the unit comes from a worst-first draw.
+    verdict. ``reason`` is empty if the two are the same. ``random`` is False if the unit comes from a worst-first draw.
     """
 
     record: str
@@ -125,8 +125,8 @@ class Joined(Struct):
     """The data of one metric.
 
     ``units`` have labels; ``wholes`` are records with a label for the whole response or for every passage. ``stand``
-    are the scores that depend on labelled units. Nuggets
-    labelled for a whole topic are ``wholes``, too; ``blocks`` are the judge's verdicts on them by unit.
+    are the scores that depend on labelled units. Nuggets labelled for a whole topic are ``wholes``, too; ``blocks`` are
+    the judge's verdicts on them by unit.
 
     By score: ``values`` are of completely labelled records; ``others`` are the judge's values of all other scored
     records. ``settled`` are of records without verdicts, such as empty ones, which no label changes;
@@ -174,8 +174,8 @@ class Gathered(Struct):
     """Everything collected in the single pass over a run's results.
 
     ``names`` are all of its metrics, ``example`` is a record's id. ``joined`` has the identities (``id()``) of matched
-    rows, ``places`` the system, topic and response of each labelled record. ``topics`` are rows of nuggets of a whole
-    topic.
+    rows, ``places`` the system, topic and response of labelled records, ``topics`` rows of nuggets of a whole topic,
+    ``shared`` one copy of the votes, labels and judges that many units have.
     """
 
     metrics: dict[str, Joined] = field(default_factory=dict)
@@ -186,6 +186,7 @@ class Gathered(Struct):
     places: dict[str, RecordPlace] = field(default_factory=dict)
     example: str = ""
     topics: dict[str, list[LabelRow]] = field(default_factory=lambda: defaultdict(list))
+    shared: dict[Any, Any] = field(default_factory=dict)
 
     def refuse(self, problem: Problem, *rows: LabelRow, labels: Iterable[str] = ()) -> None:
         """Add rows that did not match."""
@@ -218,8 +219,7 @@ def join(
         (gathered.topics if of_topic(row) else waiting)[row.record].append(row)
     grouped = grouping(by) if by is not None else lambda _: None
     parameters = run.spec.get("parameters", {})
-    tasks = {row.task for row in rows}
-    seen = Hashes()
+    tasks, seen = {row.task for row in rows}, Hashes()
     for each in run.results():
         result = each.typed
         if "set_aside" in each:
@@ -228,8 +228,8 @@ def join(
         labelled = waiting.pop(result["id"], [])
         try:
             if labelled:
-                response = text_hash(result["response"] or "")
-                gathered.places[result["id"]] = RecordPlace(run_of(result["meta"]), result["topic"], response)
+                system, response = run_of(result["meta"]), text_hash(result["response"] or "")
+                gathered.places[result["id"]] = RecordPlace(system, result["topic"], response)
             held = judged_units(result, tasks)
             own = _sorted(labelled, held, result, gathered)
             gathered.names.update(dict.fromkeys(held))
@@ -305,9 +305,7 @@ def _sorted(
 ) -> dict[str, _Labels]:
     """Return the matching rows by metric and unit, and refuse the others."""
     found: dict[str, _Labels] = {name: defaultdict(list) for name in held}
-    texts: dict[str, str] = {}
-    for one in held.values() if rows else ():
-        texts |= one.texts()
+    texts = {unit: text for one in held.values() for unit, text in one.texts().items()} if rows else {}
     for row in rows:
         tasked = {name: one for name, one in held.items() if one.task == row.task}
         homes = {name: row.unit for name, one in tasked.items() if row.unit in one.verdicts}
@@ -412,24 +410,26 @@ def _labelled(
 ) -> tuple[list[LabelledUnit], list[LabelledUnit]]:
     """Return a record's labelled units and its whole-response label; labels not in ``allowed`` are refused."""
     result, texts = one.result, one.texts()
-    units: list[LabelledUnit] = []
-    wholes: list[LabelledUnit] = []
+    units, wholes = list[LabelledUnit](), list[LabelledUnit]()
     for name, rows in labels.items():
         kept = [row for row in rows if row.label in allowed]
         gathered.refuse("unknown_label", *(row for row in rows if row not in kept), labels=allowed)
         gathered.joined.update(map(id, kept))
+        if not kept:
+            continue
         even = [row for row in kept if not worst(row)]
         votes = {row.annotator: row.label or "" for row in even or kept}
-        if not votes:
-            continue
+        votes = gathered.shared.setdefault((*votes.items(),), votes)
         gold = cast("str | None", majority([*votes.values()]))
         if not name:
             wholes.append(_whole(one, scale, votes, gold, bool(even), group))
             continue
         verdict = one.verdict(name, scale)
+        judged = gathered.shared.setdefault(verdict["label"], verdict["label"])
+        judge = gathered.shared.setdefault(verdict["judge"], verdict["judge"])
         units.append(LabelledUnit(
-            result["id"], result["position"], name, texts[name], votes, gold, verdict["label"],
-            verdict["probability"], verdict["reason"], verdict["judge"], bool(even), group,
+            result["id"], result["position"], name, texts[name], votes, gold, judged, verdict["probability"],
+            "" if judged == gold else verdict["reason"], judge, bool(even), group,
         ))  # fmt: skip
     if one.unit == "passage" and not wholes and len(units) == len(one.verdicts):
         best = overall([unit.gold for unit in units], scale, best=True)

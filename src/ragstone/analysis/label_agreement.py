@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -95,14 +95,16 @@ def label_agreement(units: Sequence[LabelledUnit], scale: Scale, *, unjudged: bo
     places = {label: place for place, label in enumerate(labels)}
     met = [(unit, judged) for unit in units if (judged := places.get(unit.judged or UNJUDGED)) is not None]
     pairs = [(unit, places[unit.gold], judged) for unit, judged in met if unit.gold in scale.labels]
-    matrix = Matrix.of([(gold, judged) for _, gold, judged in pairs], len(labels))
+    items = [*_shared((judged, *_votes(unit, places)) for unit, judged in met)]
+    del met  # a run may have a million units
+    matrix = Matrix.of(((gold, judged) for _, gold, judged in pairs), len(labels))
     records = dict.fromkeys(unit.record for unit, *_ in pairs)
     fair = not unjudged and all(unit.random for unit in units)
     known = [(unit.probability, gold + 1 == len(labels)) for unit, gold, _ in pairs if unit.probability is not None]
     probabilities, best = [probability for probability, _ in known], [is_best for _, is_best in known]
     return LabelAgreement(
         labels, matrix, len(records), _interval(pairs, records, len(labels)) if fair else None,
-        alphas([[judged, *_votes(unit, places)] for unit, judged in met], labels, None if unjudged else scale.values),
+        alphas(items, labels, None if unjudged else scale.values),
         auroc(probabilities, best), calibration_error(probabilities, best),
     )  # fmt: skip
 
@@ -110,7 +112,7 @@ def label_agreement(units: Sequence[LabelledUnit], scale: Scale, *, unjudged: bo
 def people_alphas(units: Iterable[LabelledUnit], scale: Scale) -> Alphas | None:
     """Return people's agreement with each other; None with only one annotator."""
     places = {label: place for place, label in enumerate(scale.labels)}
-    items = [list(_votes(unit, places)) for unit in units]
+    items = [*_shared(tuple(_votes(unit, places)) for unit in units)]
     return alphas(items, scale.labels, scale.values) if any(len(item) > 1 for item in items) else None
 
 
@@ -121,6 +123,12 @@ def alphas(items: Sequence[Sequence[int | None]], labels: Collection[str], value
         return alpha(items, len(labels), level, values)
 
     return Alphas(of("nominal"), of("ordinal"), of("interval") if values is not None else None)
+
+
+def _shared(items: Iterable[tuple[int | None, ...]]) -> Iterator[tuple[int | None, ...]]:
+    """Yield one copy of equal items, of which there are few."""
+    known: dict[tuple[int | None, ...], tuple[int | None, ...]] = {}
+    return (known.setdefault(item, item) for item in items)
 
 
 def _votes(unit: LabelledUnit, places: Mapping[str, int]) -> Iterable[int | None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Literal, TypeVar
 
@@ -37,7 +37,7 @@ class Matrix(Struct, frozen=True):
     counts: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[int, int]], labels: int) -> Matrix:
+    def of(cls, pairs: Iterable[tuple[int, int]], labels: int) -> Matrix:
         """Count (gold, judged) pairs over this many labels."""
         counted = Counter(pairs)
         return cls(tuple(tuple(counted[gold, judged] for judged in range(labels)) for gold in range(labels)))
