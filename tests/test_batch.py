@@ -181,7 +181,7 @@ def test_a_batch_without_a_result_is_an_error_and_not_a_wait(given: Any, end: st
     assert server.count == len(server.unique)
 
 
-NO_CHOICE = {"choices": [None], "note": "too strange"}
+NO_CHOICE = {"choices": [], "note": "too strange"}
 COUNTS = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "input_tokens": 7, "output_tokens": 3}}
 
 

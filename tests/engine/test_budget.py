@@ -467,8 +467,8 @@ def test_the_bill_holds_on_real_sockets(seed: int) -> None:
 
 
 def test_what_an_unusable_reply_was_charged_is_in_the_bill() -> None:
-    """No message in it, and a count of tokens all the same."""
-    empty = Scripted(raw='{"choices": [null], "usage": {"prompt_tokens": 70, "completion_tokens": 9}}')
+    """No choice in it, and a count of tokens all the same."""
+    empty = Scripted(raw='{"choices": [], "usage": {"prompt_tokens": 70, "completion_tokens": 9}}')
     with FakeServer(script=[empty]) as server:
         came = weigh([record("a")], metrics("answer_relevance"), prompted(server))
     assert came.values != [None]

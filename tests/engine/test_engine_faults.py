@@ -80,7 +80,7 @@ def test_a_server_error_is_tried_again() -> None:
     assert cause_of(long) == f"cannot connect{', really' * 5}…", "cut at a word"
 
 
-@pytest.mark.parametrize("fault", ["rate_reset", "rate_cut"])
+@pytest.mark.parametrize("fault", ["rate_reset", "rate_empty_choices"])
 def test_a_broken_connection_or_reply_is_tried_again(fault: str) -> None:
     with FakeServer(**{fault: 1.0}) as server:  # type: ignore[arg-type]
         outcome = weigh(records(3), WHOLE, prompted(server))

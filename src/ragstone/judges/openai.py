@@ -84,8 +84,8 @@ class OpenAIBackend(HttpBackend):
         return said if isinstance(said, str) else ""
 
     def read(self, answer: Any) -> Reply:
-        """Read the first choice; Gemini may send none, but counts the tokens."""
-        if not answer["choices"] and object_in(answer, "usage"):
+        """Read the first choice; Gemini sends none, and counts no output, if it withholds the reply."""
+        if not answer["choices"] and object_in(answer, "usage").get("completion_tokens") == 0:
             return Reply("", "stop")
         choice = answer["choices"][0]
         # Gemini adds what was found ("content_filter: RECITATION"), and may leave out the message.
