@@ -178,6 +178,7 @@ class Alignment(ParsedStatement):
         ranked = nsmallest(LINES, masks, key=lambda place: (-statement.share(masks[place]), place))
         self.lines = [self.line(*place) for place in ranked]
         self.agreed: set[int] = set()
+        self.same_roles: set[int] = set()  # verbs with the same roles as a converse verb of the evidence
         self._units = {k for one in self.quantities for k in range(one.at + 1, one.last + 1)}
         self._counted = frozenset(k for one in self.quantities for k in range(one.at, one.last + 1))
         self._likes = [

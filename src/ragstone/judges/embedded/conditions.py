@@ -8,14 +8,18 @@ from functools import lru_cache
 
 from ragstone.judges.embedded.alignment import LONG, MOSTLY, NEARLY, SAME, SPOKEN, TOGETHER, Alignment, Clash, Line
 from ragstone.judges.embedded.contrasts import opposed
+from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
 from ragstone.judges.embedded.quantities import Quantity
-from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, function_stems, listed_words, pronouns
 
 EXCEPTED = 0.7  # minimum share of a statement in a sentence for its exception to count
 BEHIND = 4  # words after a noun within which a limit belongs to it: "orders over 100 euros"
 _ONLY = frozenset(("only", "solely", "exclusively"))
+ASIDE = 0.3  # minimum share of a statement in a clause on all others
+_OTHERS = frozenset(("other", "others", "else"))
+_REST = frozenset(("all", "the", "every", "any", "everyone", "everybody", "anyone", "on", "for"))
 _COUNTED = frozenset(("them", "these", "those", "which", "whom"))
 _MODALS = frozenset(("can", "may", "must"))
 _ALLOWED = frozenset(("allowed", "permitted"))
@@ -62,6 +66,65 @@ def exception(aligned: Alignment) -> Clash | bool | None:
             has = line.quote(max(0, begin - 1 - found[0].count(" ")), spots[-1])
             return line.clash("exception", aligned.around((inside or every)[0]), has)
     return None
+
+
+def of_the_rest(aligned: Alignment) -> Clash | bool | None:
+    """Find "opens at 7 on Mondays" where the evidence says "closed on Mondays, opens at 7 on all other days".
+
+    Returns True for a day that is one of the others.
+    """
+    return next((found for found in (_of_the_rest(aligned, line) for line in aligned.lines[:2]) if found), None)
+
+
+def _of_the_rest(aligned: Alignment, line: Line) -> Clash | bool | None:
+    others = (p for p, word in enumerate(line.words) if word in _OTHERS and line.word(p - 1) in _REST)
+    at = next((p for p in others if line.words[p] != "other" or line.word(p + 1).endswith("s")), None)
+    if at is None or not _OTHERS.isdisjoint(aligned.words) or any(aligned.negated):
+        return None
+    inside, before = line.inside(at), aligned.line(line.passage, max(0, line.sentence - 1))
+    there = {j for j in aligned.content if any(p in inside for p in aligned.found(j, line)[0])}
+    bound = [j for j in aligned.content if _is_bound(aligned, j) and j not in there]
+    told = sum(aligned.weight[j] for j in aligned.content if j in there or j in bound or aligned.told(j, line))
+    if told < EXCEPTED * aligned.total or sum(aligned.weight[j] for j in there) < ASIDE * aligned.total:
+        return None
+    for j in bound:
+        if any(_is_bound(side, p) for side in (line, before) for p in side.places.get(aligned.stems[j], ())):
+            return line.clash("exception", aligned.around(j), line.around(at))
+        against = opposites(aligned.stems[j], aligned.language)
+        if not aligned.is_known(aligned.stems[j]) and not against.isdisjoint((*before.places, *line.places)):
+            aligned.agreed.add(j)
+            return True
+    return None
+
+
+@lru_cache(maxsize=2)
+def _phrases(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{slot_lists()[name]})\b", re.IGNORECASE)
+
+
+def separate(aligned: Alignment) -> Clash | None:
+    """Find "comes with a rain cover" where the evidence says "a rain cover (sold separately)"."""
+    if _phrases("separate").search(aligned.text) or not _phrases("including").search(aligned.text):
+        return None
+    for line in aligned.lines[:2] if aligned.language == LANGUAGE and not any(aligned.negated) else ():
+        found = _phrases("separate").search(line.text)
+        behind = line.behind(found.start()) if found else []
+        inside = line.inside(behind[0]) if behind else range(0)
+        own = [range(inside.start, behind[0])] if behind else []
+        if own and not own[0]:  # "a rain cover (sold separately)", "not in the box: a rain cover, a lock"
+            end = found.end() if found else 0
+            own = [line.inside(inside.start - 1)] if inside.start else [line.inside(p) for p in line.behind(end)]
+        for item in own:
+            stems = {line.tokens[p].stem for p in item if line.words[p] not in word_set("function")}
+            stems = {stem for stem in stems if aligned.library.weight(stem) >= CONTENT}
+            if stems and stems <= {*aligned.stems}:
+                return line.clash("exception", aligned.around(aligned.stems.index(min(stems))), line.around(behind[0]))
+    return None
+
+
+def _is_bound(side: ParsedStatement, i: int) -> bool:
+    """Return whether a word follows a preposition: "on *Mondays*", "for the *children*"."""
+    return not word_set("prepositions").isdisjoint(side.words[max(0, i - 2) : i])
 
 
 def condition(aligned: Alignment) -> Clash | None:

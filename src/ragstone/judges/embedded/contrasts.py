@@ -1,4 +1,4 @@
-"""Find statements that the evidence denies, doubts or replaces with the opposite, and the reverse."""
+"""Find statements that the evidence denies or replaces with the opposite, and the reverse."""
 
 from __future__ import annotations
 
@@ -11,28 +11,20 @@ from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
 from ragstone.judges.embedded.quantities import agree, ordinals, rivals
 from ragstone.judges.embedded.thesaurus import LANGUAGE, allies, likes, opposites, slot_lists, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, listed_stems, pronouns, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, WORD, function_stems, pronouns, stem_of
 
 ALIKE = 0.6  # minimum similarity to another word for a negation in the statement to count
 DENIED = 0.8  # ... for a negation in the evidence to count
 FAMILIAR = 0.5  # minimum share of the words beside an opposite that the statement also has
 AROUND = 6  # words on either side that count as around a place
 NEXT = 4  # ... as next to it
-CARRIES = 0.6  # minimum share of a statement in a sentence that asks or doubts it
 ALL = 5  # the rank of "all" and "every" among amounts
-SHORT = 40  # maximum words of a question or doubt; a longer sentence says other things too
-_ARTICLES = frozenset(("the", "a", "an"))
 _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"])
 _DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
 _GIVING = frozenset(("from", "to"))
 _COMPARING = frozenset(("more", "less", "fewer"))  # these are also parts of limits and comparisons
 LONG = 22  # words; the clauses of longer sentences are rarely parallel
-
-
-def asks(text: str) -> bool:
-    """Return whether a sentence is a question."""
-    return text.rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 
 # ---- negation
@@ -43,7 +35,6 @@ def polarity(aligned: Alignment) -> Clash | None:
     own, carriers = aligned.negated, aligned.carriers(4)
     if not (any(own) or any(any(line.negated) for line in carriers)):
         return None
-    aligned.agreed.update(i for i in aligned.content if any(_denies_opposite(aligned, i, line) for line in carriers))
     # Without word counts, short words are assumed to be function words.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
     light = pronouns(aligned.language) | word_set("function")
@@ -79,13 +70,6 @@ def polarity(aligned: Alignment) -> Clash | None:
         if not opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
             return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
-
-
-def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
-    """Return whether one side negates a word and the other has its opposite: "does not open", "is closed"."""
-    complement = aligned.words[i] in word_set("complements") and not aligned.found(i, line)[0]
-    against = opposites(aligned.stems[i], aligned.language) if complement else ()
-    return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
 
 
 def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:
@@ -176,51 +160,6 @@ def opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
     )
 
 
-def doubted(aligned: Alignment) -> Clash | None:
-    """Find a statement that the evidence only asks or doubts, unless another sentence has as much of it."""
-    doubts = listed_stems("doubts", aligned.language)
-    if asks(aligned.text) or not doubts.isdisjoint(aligned.stems) or not aligned.total:
-        return None
-    asking = word_set("asking")  # "How do I renew it?" presupposes that it can be renewed
-    best: Line | None = None
-    for line in aligned.lines[:4]:
-        asked = (asks(line.text) and asking.isdisjoint(line.words[:4])) or any(
-            _doubting(line, p) for stem in doubts for p in line.places.get(stem, ())
-        )
-        questionable = asked and len(line.tokens) <= SHORT
-        if best is None:
-            if not questionable or not aligned.carries(line, CARRIES):
-                return None
-            best = line
-        elif not questionable and aligned.weight_in(line) >= 0.8 * aligned.weight_in(best):
-            return None
-    return None if best is None else aligned.whole("doubt", best)
-
-
-def unsettled(aligned: Alignment) -> Clash | None:
-    """Find "the council has approved the plan" where the evidence only says that it will vote on it."""
-    settled, planned = word_set("settled"), word_set("planned")
-    done = [i for i, word in enumerate(aligned.words) if word in settled and not aligned.is_known(aligned.stems[i])]
-    if not done or aligned.negated[done[0]] or not planned.isdisjoint(aligned.words):
-        return None
-    rest = aligned.total - sum(aligned.weight.get(i, 0.0) for i in done)
-    if any(aligned.found(done[0], line)[1] > ALIKE for line in aligned.lines):
-        return None
-    for line in aligned.lines[:2]:
-        at = next((p for p, word in enumerate(line.words) if word in planned), None)
-        if at is not None and settled.isdisjoint(line.words) and aligned.weight_in(line) >= MOSTLY * rest:
-            return line.clash("doubt", aligned.around(done[0]), line.around(at))
-    return None
-
-
-def _doubting(line: Line, place: int) -> bool:
-    """Return whether a word casts doubt on a statement rather than on a thing: "wrong or no alarms", "refute it"."""
-    behind = [line.words[p] for p in line.inside(place) if place < p < place + 4]
-    if not behind or "that" in behind:
-        return line.word(place + 1) != "or"
-    return behind[0] not in _ARTICLES and stem_of(behind[0], LANGUAGE) in function_stems(LANGUAGE)
-
-
 # ---- opposites, quantities, comparisons
 
 
@@ -238,7 +177,7 @@ def opposite(aligned: Alignment) -> Clash | None:
         if len(hours) > 1 and not aligned.agreed.isdisjoint(q.at for q in aligned.quantities if q.dimension == "clock"):
             aligned.agreed.add(i)  # "open from 10 to 17" means "closes at 17"
             continue
-        if _converse(aligned, i, line, place):
+        if i in aligned.same_roles or _converse(aligned, i, line, place):
             aligned.agreed.add(i)
             continue
         own = aligned.best(i, same)
@@ -396,20 +335,6 @@ def graded(aligned: Alignment) -> Clash | None:
         _, p, rank = min(near)
         if abs(rank - mine) >= 2 or (mine, rank) == (5, 4):
             return line.clash("quantity", aligned.around(i), line.around(p))
-    return _too_sure(aligned) if aligned.language == LANGUAGE else None
-
-
-def _too_sure(aligned: Alignment) -> Clash | None:
-    """Find "definitely broken" (evidence: "probably broken"), and "is always deleted" ("may be deleted")."""
-    at = next((i for i, word in enumerate(aligned.words) if word in word_set("sure")), None)
-    if at is None or not word_set("unsure").isdisjoint(aligned.words):
-        return None
-    for line in aligned.carriers(2):
-        heads = (p for j in aligned.content if j > at for p in aligned.found(j, line)[0])
-        head = next(heads, None) if word_set("sure").isdisjoint(line.words) else None
-        weak = [p for p in line.inside(head) if line.words[p] in word_set("unsure")] if head is not None else []
-        if weak:
-            return line.clash("quantity", aligned.around(at), line.around(weak[0]))
     return None
 
 

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ragstone.judges.embedded.alignment import Alignment, Clash
-from ragstone.judges.embedded.contrasts import asks, doubted
 from ragstone.judges.embedded.library import Library, Stretch
+from ragstone.judges.embedded.modality import asks, doubted
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Masks, Statement, masks_of, windows_of
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set

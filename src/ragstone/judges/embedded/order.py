@@ -101,6 +101,9 @@ def _compared(aligned: Alignment, line: Line, pairs: Sequence[tuple[int, int]], 
             return order == sorted(order)
         return _compared(aligned, line, [pair for k, pair in enumerate(pairs) if k not in moved], whole=False)
     first, end, second, last = parts
+    fronted = not first and second - end == 2 and mine.places[end + 1] == mine.places[end] + 1
+    if language == "de" and fronted:
+        return False  # "am Montag beginnt die Kur", "die Kur beginnt am Montag"
     swapped = [k for k in range(first, last + 1) if not end < k < second]
     if any(aligned.stems[mine.places[k]] not in line.places for k in swapped):
         return False
@@ -112,7 +115,16 @@ def _compared(aligned: Alignment, line: Line, pairs: Sequence[tuple[int, int]], 
     if any(mine.before(k) != theirs.before(p) for k, p in starts) or not _tells(aligned, mine, parts):
         return False
     says, has = ((side.places[first], side.places[last]) for side in (mine, theirs))
-    return line.clash("order", aligned.quote(*says), line.quote(*has))
+    return line.clash("order", _phrase(aligned, *says), _phrase(line, *has))
+
+
+def _phrase(side: ParsedStatement, first: int, last: int) -> str:
+    """Return a quote from the start of one phrase to the end of another: "*the* lower into the upper *basin*"."""
+    inside = side.inside(first)
+    while first > inside.start and side.words[first - 1] in word_set("articles") | word_set("prepositions"):
+        first -= 1
+    behind = range(last + 1, side.inside(last).stop)
+    return side.quote(first, next((k - 1 for k in behind if _is_light(side, k, LANGUAGE)), max(last, behind.stop - 1)))
 
 
 def _redirected(aligned: Alignment, line: Line) -> Clash | bool:

@@ -408,6 +408,7 @@ def turned(aligned: Alignment) -> Clash | None:
     things = [(i, i) for i in nouns] if plain else []
     for one, other in chain(pairwise(aligned.names), pairwise(things)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD]
+        between = [] if not aligned.same_roles.isdisjoint(between) else between
         near = between and between[0] - one[1] <= 3 and other[0] - between[0] <= 5
         near = near and "and" not in aligned.words[between[0] : other[0]]  # "A is written in Rust and B in Go"
         stem = aligned.stems[between[0]] if near else ""

@@ -16,8 +16,10 @@ from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
 from ragstone.judges.embedded.arithmetic import changes, compared, computed, measured, multiplied, shifted, stepped
-from ragstone.judges.embedded.conditions import condition, exception, is_part, permitted
-from ragstone.judges.embedded.contrasts import crossed, doubted, foreign, graded, opposite, polarity, unsettled
+from ragstone.judges.embedded.conditions import condition, exception, is_part, of_the_rest, permitted, separate
+from ragstone.judges.embedded.contrasts import crossed, foreign, graded, opposite, polarity
+from ragstone.judges.embedded.converse import converse
+from ragstone.judges.embedded.modality import doubted, too_sure, unrealised
 from ragstone.judges.embedded.naming import exchanged, names
 from ragstone.judges.embedded.order import transposed
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
@@ -85,19 +87,20 @@ def clash(aligned: Alignment) -> Clash | None:
 
 
 _CHECKS: Final = (
-    doubted, unsettled, exception, condition, compared, permitted, polarity, opposite, graded, misattributed, turned,
-    transposed, replaced, crossed, addition,
+    doubted, unrealised, exception, separate, condition, compared, permitted, polarity, converse, opposite, graded,
+    too_sure, misattributed, turned, transposed, replaced, crossed, addition,
 )  # fmt: skip
 
 
 def _clash(aligned: Alignment) -> Clash | None:
+    rest = of_the_rest(aligned)  # first, since "all other days" include days that no passage has
     number = _numbers(aligned)
     name = None if number is not None and number.has else names(aligned) or exchanged(aligned)
     if number is not None:
         both = number if name is None else number._replace(says=shortened(f"{name.says} and {number.says}"))
         return number if name is None or name.says in number.says else both
-    if name is not None:
-        return name
+    if name is not None or rest is not None:
+        return name or (rest if isinstance(rest, Clash) else None)
     if by_value := measured(aligned):
         return by_value if isinstance(by_value, Clash) else None
     agreed = False
@@ -220,7 +223,7 @@ def _number(
         return None  # "12,900 for Quell and 21,050 for Ostra"; "84, 71 of them because of wind"
     if rival is not None and rival[1] is best[1] and _of_own(aligned, best[1], theirs, rival[2]):
         return None  # "children may borrow 6 books", evidence: "adults may borrow 12 books; children 6"
-    for check in (_changed, _of_another, _for_another, _at_another_rate, _counts_another, _in_another_passage):
+    for check in (_changed, _of_another, _for_another, _counts_another, _in_another_passage):
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
     bare = not one.unit and not _of_name(best[1], theirs)
@@ -401,17 +404,6 @@ def _of_what(side: ParsedStatement, one: Quantity) -> frozenset[str]:
             break
         found.add(side.tokens[k].stem)
     return frozenset(found)
-
-
-def _at_another_rate(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
-    """Find "70,000 km each month" where the evidence says "each year, a journey of 70,000 km"."""
-    if not isinstance(one.per, float) or any(theirs.per for *_, theirs in near):
-        return None
-    lines = dict.fromkeys(line for _, line, _ in near)
-    rates = [(1.0, line, rate) for line in lines for rate in line.quantities if isinstance(rate.per, float)]
-    if not rates or any(rate.per == one.per for *_, rate in rates):
-        return None
-    return _written(aligned.text, one), rates[0]
 
 
 def _counts_another(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
