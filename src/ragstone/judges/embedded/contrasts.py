@@ -35,6 +35,7 @@ def polarity(aligned: Alignment) -> Clash | None:
     own, carriers = aligned.negated, aligned.carriers(4)
     if not (any(own) or any(any(line.negated) for line in carriers)):
         return None
+    aligned.agreed.update(i for i in aligned.content if any(_denies_opposite(aligned, i, line) for line in carriers))
     # Without word counts, short words are assumed to be function words.
     shortest = 2 if aligned.language == LANGUAGE or not aligned.text[:1].isascii() else 3
     light = pronouns(aligned.language) | word_set("function")
@@ -70,6 +71,13 @@ def polarity(aligned: Alignment) -> Clash | None:
         if not opposed(aligned, best[1], range(max(0, i - 2), min(len(aligned.tokens), i + 3))):
             return best[1].clash("negation", aligned.around(i), best[1].around(best[2]))
     return None
+
+
+def _denies_opposite(aligned: Alignment, i: int, line: Line) -> bool:
+    """Return whether one side negates a word and the other has its opposite: "does not open", "is closed"."""
+    complement = aligned.words[i] in word_set("complements") and not aligned.found(i, line)[0]
+    against = opposites(aligned.stems[i], aligned.language) if complement else ()
+    return any(line.negated[p] != aligned.negated[i] for stem in against for p in line.places.get(stem, ()))
 
 
 def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:

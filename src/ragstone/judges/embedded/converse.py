@@ -13,6 +13,7 @@ from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, pronouns
 
 _BE: Final = frozenset(("is", "are", "was", "were", "be", "been", "being"))
+_PARTICIPLES: Final = frozenset(("given", "beaten"))
 _OTHERS: Final = frozenset(("you", "we", "i", "him", "them", "us", "me", "who", "which"))
 _ANYONE: Final = _OTHERS | (pronouns(LANGUAGE) - word_set("articles"))
 _NOBODY: Final = frozenset[str]()
@@ -70,6 +71,8 @@ def _dealings(side: ParsedStatement) -> Iterator[Dealing]:
         being = next((i for i in range(k - 1, inside.start - 1, -1) if side.words[i] in _BE), k)
         light = verbs("auxiliaries adverbs") | _BE
         passive = light.issuperset(side.words[being:k]) and being < k and not word.endswith("ing")
+        if word in _PARTICIPLES and not passive:
+            continue  # "Drogba given an award"
         subject = _phrase(side, range(being - 1, inside.start - 1, -1))
         after: dict[str, frozenset[str]] = {}
         for i in range(k + 1, inside.stop):

@@ -108,7 +108,11 @@ def _past(side: ParsedStatement, i: int) -> bool:
 
 def _is_past(line: Line, i: int) -> bool:
     """Return whether a verb is in the past: "*was* renovated", "*has* introduced", "replaced the pumps"."""
-    return _past(line, i) and (i in _acts(line) or not _PAST.isdisjoint(line.words[max(0, i - 3) : i]))
+    return (
+        _past(line, i)
+        and line.word(i - 1) != "be"
+        and (i in _acts(line) or not _PAST.isdisjoint(line.words[max(0, i - 3) : i]))
+    )
 
 
 def _asserted(aligned: Alignment) -> tuple[int, bool]:
@@ -120,7 +124,7 @@ def _asserted(aligned: Alignment) -> tuple[int, bool]:
     if instruction or not {"that", "who", "which"}.isdisjoint(before):
         return -1, False
     if word not in verbs("auxiliaries"):
-        return at, _past(aligned, at)
+        return -1 if aligned.word(at + 1) == "to" else at, _past(aligned, at)  # not "agreed to join"
     behind = (i for i in aligned.content if i > at and aligned.words[i] not in word_set("light"))
     i = next(behind, -1) if aligned.word(at + 1) != "to" else -1
     return i, word in _PAST and (word not in _HAVING or _past(aligned, i))
