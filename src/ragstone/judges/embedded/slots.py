@@ -26,7 +26,7 @@ from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
 from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import SPEAKING, addition, replaced
-from ragstone.judges.embedded.thesaurus import LANGUAGE, word_set
+from ragstone.judges.embedded.thesaurus import LANGUAGE, synonymous, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
@@ -260,7 +260,8 @@ def _of_own(aligned: Alignment, line: Line, one: Quantity, other: Quantity) -> b
     before = ((line.tokens[p].stem for p in line.inside(held.at) if p < held.at) for held in (one, other))
     function = function_stems(aligned.language)
     first, second = (next((stem for stem in some if stem not in function), "") for some in before)
-    return first in aligned.stems and second not in aligned.stems
+    said = [any(stem == one or synonymous(stem, one) for stem in aligned.stems) for one in (first, second)]
+    return said == [True, False]
 
 
 def _whole_of(aligned: Alignment, line: Line, part: Quantity) -> Held | None:

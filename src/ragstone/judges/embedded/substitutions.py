@@ -10,9 +10,9 @@ from ragstone.judges.embedded.thesaurus import (
     common,
     likes,
     opposites,
-    same,
     siblings,
     singular,
+    synonymous,
     verbal,
     word_set,
 )
@@ -88,7 +88,7 @@ def _is_noun(aligned: Alignment, i: int) -> bool:
 def _alike(one: str, other: str) -> bool:
     """Return whether two words are related: synonyms, words with a synonym in common, or with the same beginning."""
     every = ({word, *likes(word, LANGUAGE)} for word in (one, other))
-    return one[:ALIKE] == other[:ALIKE] or same(one, other) or not set.isdisjoint(*every)
+    return one[:ALIKE] == other[:ALIKE] or synonymous(one, other) or not set.isdisjoint(*every)
 
 
 def _sibling(aligned: Alignment) -> Clash | None:

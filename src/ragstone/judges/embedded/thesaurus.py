@@ -97,7 +97,7 @@ def allies(stem: str, language: str) -> frozenset[str]:
     return _sides(stem, _groups(language))[1]
 
 
-def same(one: str, other: str) -> bool:
+def synonymous(one: str, other: str) -> bool:
     """Return whether two English stems mean the same in everyday texts, where WordNet does not say so: "app"."""
     return any(other in words for (words,) in _synonyms().get(one, ()))
 
