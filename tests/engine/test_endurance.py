@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import math
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -19,7 +21,7 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import parse
 from ragstone.prices import PriceBook
 from ragstone.store.database import Store
-from ragstone.testing import FakeServer
+from ragstone.testing import FakeServer, Scripted
 
 WHOLE = metrics("response_groundedness")
 REAL = replace(config.ENGINE, deadline=10.0)
@@ -95,6 +97,28 @@ def test_calls_that_always_fail_end_neither_the_run_nor_the_next(fault: str) -> 
     checks = first.tally.unusable.calls + second.tally.unusable.calls
     assert answered == first.tally.answered + checks, "what was asked again is in the bill"
     assert 0 < checks < failed
+
+
+def test_a_member_that_fails_for_all_at_once_is_checked_and_named_once() -> None:
+    """The others wait for the check of the first; the check is in the bill if it was charged for nothing."""
+    charged = {"choices": [{"error": "gone"}], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
+    known = set[str]()
+
+    def answer(body: dict[str, Any]) -> Scripted | None:
+        if (asked := str(body["messages"])) in known:  # the check
+            return Scripted(raw=json.dumps(charged))
+        if len(known) == 20:
+            return Scripted("no", status=500)
+        known.add(asked)
+        return None
+
+    with FakeServer() as good, FakeServer(answer=answer) as bad:
+        judges = only(named(good, "good"), named(bad, "bad"))
+        outcome = weigh(records(200), WHOLE, judges, settings=replace(REAL, tries=1))
+        assert bad.seen[200] == 20 + 1
+    assert outcome.statuses == ["scored"] * 200
+    assert sum("no longer used" in note for note in outcome.tally.notes) == 1
+    assert (outcome.tally.unusable.calls, outcome.tally.unusable.input_tokens) == (1, 10)
 
 
 def test_an_endpoint_that_asks_everybody_for_an_hour_gets_ten_calls() -> None:

@@ -12,7 +12,7 @@ import itertools
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -287,9 +287,7 @@ class Calls:
                 raise
             except (BackendError, TimeoutError) as error:
                 trouble = _as_backend_error(error, judge, self._settings.deadline)
-                if trouble.spent is not None:
-                    usage = Usage(*trouble.spent)
-                    self._tally.waste(call.judge, call.task, usage, self._budget.cost(judge, usage))
+                self._waste(judge, call, trouble.spent)
                 if turn is not None:
                     queue.refused(turn, call, trouble, _backoff)
                     turn = None
@@ -348,9 +346,7 @@ class Calls:
 
     async def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
         """Return the failure of a call if its endpoint is lost, else None."""
-        if id(judge.backend) in self._down:
-            return Failed(self._down[id(judge.backend)])
-        if error.fatal:
+        if error.fatal or id(judge.backend) in self._down:
             return self._lose(judge, error)
         breaker = self._queue(judge.backend).breaker
         if len(self._flying) > 1 and breaker.dead(now):  # a single call has nothing to stop
@@ -383,7 +379,8 @@ class Calls:
                     begun = self._loop.time()
                     reply = await self._attempt(backend, known, Flight(), begun, begun + self._settings.deadline)
                     reserved.settle(reply.usage, reply.requests)
-            except (BackendError, TimeoutError):
+            except (BackendError, TimeoutError) as failure:
+                self._waste(judge, known, getattr(failure, "spent", None))
                 return False
             else:
                 queue.answered(turn, known, reply)
@@ -391,11 +388,17 @@ class Calls:
             finally:
                 if turn is not None:
                     queue.abandoned(turn)
-            self._tally.waste(known.judge, known.task, reply.usage, self._budget.cost(judge, reply.usage))
+            self._waste(judge, known, reply.usage)
             self._tally.notes[f"{judge.name}: checked with a call that it had answered before"] += 1
             self._failures[id(backend)] = 0
             self._worked[id(backend)] = begun
             return True
+
+    def _waste(self, judge: Judge, call: Call, spent: tuple[Any, ...] | None) -> None:
+        """Put an attempt on the bill that was charged but gave no answer."""
+        if spent is not None:
+            usage = Usage(*spent)
+            self._tally.waste(call.judge, call.task, usage, self._budget.cost(judge, usage))
 
     async def _give_up(self, judge: Judge, error: BackendError, attempts: int) -> Failed:
         if error.retryable and not error.busy:  # a 429 says nothing about the endpoint's health
@@ -415,6 +418,8 @@ class Calls:
 
     def _lose(self, judge: Judge, error: BackendError) -> Failed:
         """Stop using this endpoint. The run continues if every panel has a judge left and no cascade lost one."""
+        if id(judge.backend) in self._down:  # by a call that failed at the same time
+            return Failed(self._down[id(judge.backend)])
         queues = self._queues
         shared = queues is not None and (not error.status or error.status in _KEY)
         lost = queues.sharing(judge.backend) if queues is not None and shared else [judge.backend]
