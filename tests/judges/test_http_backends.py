@@ -602,6 +602,10 @@ def test_a_proxy_of_the_environment_is_used_except_for_this_machine(monkeypatch:
         found = error("http://judge.invalid/v1")
         assert "cannot reach the proxy for http://judge.invalid" in str(found)
         assert "HTTP_PROXY" in found.hint
+        monkeypatch.setenv("http_proxy", "http://user:pass#word@proxy:8080")
+        found = error("http://judge.invalid/v1")
+        assert str(found) == "mine: the address of the proxy is not a valid URL"
+        assert (found.fatal, found.lost, "HTTP_PROXY" in found.hint) == (True, False, True)
 
 
 def test_no_reply_in_time_is_worth_a_retry() -> None:

@@ -337,7 +337,7 @@ class HttpBackend(ABC):
         """Return the error for a broken connection; ``begun``: the headers of the reply had arrived."""
         import aiohttp  # noqa: PLC0415 - loaded already by open
 
-        never = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError)
+        never = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientHttpProxyError | aiohttp.InvalidURL)
         fatal = False
         hint = "the server was reached; its log, or that of a proxy in front of it, may say why"
         if isinstance(error, zlib.error):
@@ -347,6 +347,8 @@ class HttpBackend(ABC):
         elif isinstance(error, aiohttp.ClientHttpProxyError):
             fatal, said = error.status in (403, 407), f"the proxy answers HTTP {error.status}: {error.message}"
             hint = meaning(407, "", "", wait=None, variable="")["hint"] if error.status == 407 else PROXY
+        elif isinstance(error, aiohttp.InvalidURL):  # the proxy's, which may contain a password
+            fatal, said, hint = True, "the address of the proxy is not a valid URL", PROXY
         elif isinstance(error, aiohttp.ClientConnectorCertificateError):
             fatal, said = True, f"cannot verify the certificate of {self.url} ({_reason(error.certificate_error)})"
             hint = "set SSL_CERT_FILE to a file with the certificate of the server or of who signed it"
