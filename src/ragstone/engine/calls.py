@@ -362,7 +362,7 @@ class Calls:
         """
         backend, queue = judge.backend, self._queue(judge.backend)
         known = self._known.get(id(backend))
-        if known is None or error.busy or not (error.status or error.lost) or self._closing:
+        if known is None or error.busy or not (error.status or error.lost or error.spent) or self._closing:
             return False
         answered = queue.breaker.answers
         async with self._checks:
