@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectorCertificateError, ClientConnectorError, ClientConnectorSSLError
 from aiohttp.client_reqrep import ConnectionKey
+from yarl import URL
 
 from ragstone.errors import BackendError
 from ragstone.judges import http
@@ -602,6 +603,9 @@ def test_a_proxy_of_the_environment_is_used_except_for_this_machine(monkeypatch:
         found = error("http://judge.invalid/v1")
         assert "cannot reach the proxy for http://judge.invalid" in str(found)
         assert "HTTP_PROXY" in found.hint
+        monkeypatch.setenv("no_proxy", "judge.invalid:8000")
+        used = [http._proxy(URL(f"http://judge.invalid:{port}/v1")) for port in (8000, 9000)]
+        assert used == [None, "http://127.0.0.1:1"]
         monkeypatch.setenv("http_proxy", "http://user:pass#word@proxy:8080")
         found = error("http://judge.invalid/v1")
         assert str(found) == "mine: the address of the proxy is not a valid URL"

@@ -462,5 +462,5 @@ def _proxy(address: yarl.URL) -> str | None:
 
     host = address.host or ""
     local = host in ("localhost", "::1") or host.startswith("127.")
-    found = "" if local or proxy_bypass(host) else getproxies().get(address.scheme, "")
+    found = "" if local or proxy_bypass(f"{host}:{address.port}") else getproxies().get(address.scheme, "")
     return f"http://{found}" if found and "://" not in found else found or None
