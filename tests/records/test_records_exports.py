@@ -655,6 +655,8 @@ def test_what_is_next_to_messages_belongs_to_them() -> None:
     reply: dict[str, Any] = {"message": said("assistant", [text("r")])}
     row: dict[str, Any] = {"request": {"messages": [USER], "documents": documents}, "response": reply}
     assert told(only(row), between="|") == [("q", "r", "A|B")]
+    gold = {"messages": [USER], "reference": [{"text": "The expected passage."}]}
+    assert told(only({"request": gold, "response": reply})) == [("q", "r", "")]
     places: tuple[tuple[dict[str, Any], ...], ...] = (
         ({"search_results": [{"snippet": "A"}], "citations": ["https://x"]}, {}, {}),
         ({}, {"sources": [{"text": "A"}]}, {}),
@@ -724,7 +726,7 @@ def test_contexts_of_a_test_set_are_gold_until_there_is_an_answer() -> None:
     row = {"question": "q", "contexts": ["A"], "ground_truth": "g", "evolution_type": "simple"}
     record = only(row)
     assert (record.contexts, record.reference, record.meta["reference_contexts"]) == (None, "g", ["A"])
-    assert told(only({**row, "answer": "r"})) == [("q", "r", "A")]
+    assert all(told(only({**row, name: "r"})) == [("q", "r", "A")] for name in ("answer", "response"))
 
 
 def test_turns_of_bedrock_before_the_last_are_its_history() -> None:
@@ -732,6 +734,8 @@ def test_turns_of_bedrock_before_the_last_are_its_history() -> None:
     record = only({"conversationTurns": turns})
     assert told(record) == [("q", "r", "")]
     assert record.meta["history"] == [said("user", "q0"), said("assistant", "r0")]
+    assert "history" not in only({"conversationTurns": turns[1:]}).meta
+    assert only({**RECORD, "conversationTurns": ["q0"]}).response == RECORD["response"]
 
 
 def test_the_file_of_a_trace_in_the_artifacts_of_mlflow_is_read() -> None:
@@ -814,8 +818,9 @@ def test_rows_are_taken_out_of_what_wraps_them(wrapped: dict[str, Any]) -> None:
     assert {(record.question, record.response, len(record.contexts or ())) for record in found} == {("q", "r", 1)}
 
 
-def test_parts_of_one_record_are_no_records() -> None:
-    row = {"inputs": {"question": "q"}, "outputs": {"answer": "r"}}
+@pytest.mark.parametrize("more", [{}, {"context": "A"}])
+def test_parts_of_one_record_are_no_records(more: dict[str, str]) -> None:
+    row = {"inputs": {"question": "q", **more}, "outputs": {"answer": "r", **more}}
     assert [record.meta for record in records([row])] == [row]
 
 

@@ -253,7 +253,7 @@ def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
         return ("row", columns) if columns is not None else None
     if any(export.fits(row) for export in EXPORTS):
         return None
-    if len(row) > 1 and all(isinstance(value, dict) and _is_record(value) for value in row.values()):  # by id
+    if len(row) > 1 and all(isinstance(value, dict) for value in row.values()) and _are_records(row.values()):  # by id
         return "row", [{"id": name, **value} for name, value in row.items()]
     if isinstance(row.get("columns"), list) and isinstance(row.get("data"), list):  # pandas, orient="split"
         names = [str(name) for name in row["columns"]]
@@ -263,9 +263,9 @@ def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _is_record(row: Row) -> bool:
-    """Return whether an object has two of the main fields of a record."""
-    return len({FIELD_OF.get(folded(name)) for name in row} & OWN) > 1
+def _are_records(rows: Iterable[Row]) -> bool:
+    """Return whether objects have two of the main fields of a record in common, unlike inputs and outputs."""
+    return len(set.intersection(*({FIELD_OF.get(folded(name)) for name in row} & OWN for row in rows))) > 1
 
 
 def _columns(row: Mapping[str, Any]) -> list[Row] | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ragstone.records.fields import GOLD, GOLD_KEPT, NOTES
 from ragstone.records.jsontext import opened
+from ragstone.records.logged_texts import EVIDENCE as OF_EVIDENCE
 from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, shown_in, turns
 from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find, folded
@@ -43,7 +44,7 @@ NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 def is_chat(row: Row) -> bool:
     """Return whether a row is a conversation without a question of its own."""
     asked = [row[name] for name in QUESTIONS if isinstance(row.get(name), str)]
-    if asked and (len(asked) > 1 or not _holds_contexts(asked[0]) or any(folded(name) in EVIDENCE for name in row)):
+    if asked and (len(asked) > 1 or any(folded(name) in EVIDENCE for name in row) or not _holds_contexts(asked[0])):
         return False
     path, found = _talk(row)
     return bool(found) and (any(turn.role == "user" for turn in found) or path == "messages")
@@ -83,7 +84,7 @@ def record_row(row: Row) -> Row | str:
     found |= {"generator": model} if model else {}
     if own is None and "." in path:
         beside = find(row, path.rpartition(".")[0])
-        own = shown_in(beside) if isinstance(beside, dict) else None
+        own = documents(beside, OF_EVIDENCE) if isinstance(beside, dict) else None
     if not any(folded(name) in EVIDENCE for name in rest):
         shown, note = (own, "") if own is not None else _evidence(talk, replied)
         found |= {"contexts": shown} if shown is not None else {}

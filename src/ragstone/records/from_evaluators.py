@@ -9,7 +9,7 @@ from ragstone.records.fields import FIELD_OF, GOLD_KEPT, NOTES
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import answered, asked, shown_in
 from ragstone.records.mapping import Row
-from ragstone.records.paths import find_first, folded
+from ragstone.records.paths import find, find_first, folded
 from ragstone.records.span_join import RETRIEVER, TraceSpan
 
 VARIABLES: Final = ("vars", "testCase.vars")
@@ -32,7 +32,8 @@ def is_ragas(row: Row) -> bool:
 
 def ragas_row(row: Row) -> Row:
     """Return the row with a single ground truth as its reference; the contexts of a test set are gold."""
-    if TEST_SET in row and "contexts" in row and row.get("answer") is None:
+    answers = (value for name, value in row.items() if FIELD_OF.get(folded(name)) == "response")
+    if TEST_SET in row and "contexts" in row and all(value is None for value in answers):
         return {GOLD_KEPT: row["contexts"], **{name: value for name, value in row.items() if name != "contexts"}}
     truths = row.get(TRUTHS)
     if not isinstance(truths, list) or not truths or row.get("ground_truth"):
@@ -84,7 +85,8 @@ def passage_spans(row: Row) -> Iterator[TraceSpan]:
 
 def is_bedrock(row: Row) -> bool:
     """Return whether a row is a record of a Bedrock evaluation, or of its results."""
-    return isinstance(row.get("conversationTurns"), list)
+    turn = find(row, "conversationTurns[0]")
+    return isinstance(turn, dict) and not {"inputRecord", "output"}.isdisjoint(turn)
 
 
 def bedrock_row(row: Row) -> Row | str:
@@ -95,18 +97,19 @@ def bedrock_row(row: Row) -> Row | str:
     if not said or said[-1][1] is None:
         return "without an output"
     question, response = said[-1]
+    history = [
+        {"role": role, "content": text}
+        for earlier, reply in said[:-1]
+        for role, text in (("user", earlier and earlier.question), ("assistant", reply))
+        if text
+    ]
     return {
         **{name: value for name, value in row.items() if name != "conversationTurns"},
         "question": question and question.question,
         "response": response,
         "contexts": find_first(turns[-1], ("output.retrievedPassages.retrievalResults",)),
         "reference": answered(turns[-1].get("referenceResponses")) or None,
-        "history": [
-            {"role": role, "content": text}
-            for earlier, reply in said[:-1]
-            for role, text in (("user", earlier and earlier.question), ("assistant", reply))
-            if text
-        ],
+        **({"history": history} if history else {}),
     }
 
 
