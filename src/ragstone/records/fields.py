@@ -157,8 +157,9 @@ SAID: Final = frozenset(("said", "says", "text", "message", "msg", "utterance", 
 """Words that, together with one of `SPEAKERS`, mark a column as speech rather than a name or an id."""
 GOLDEN: Final = frozenset((
     "reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth", "gt", "correct", "right",
+    "incorrect", "positive", "negative",
 ))  # fmt: skip
-"""Words in the name of a column of expected values (gold data)."""
+"""Words in the name of a column of gold data: expected values, or wrong ones next to them."""
 UNASKED: Final = frozenset(("system", "rendered", "template", "version"))
 """Words in the name of a column with a prompt that is no question: ``system_prompt``."""
 GENERATED: Final = frozenset(("generated", "predicted", "prediction", "pred"))
@@ -260,9 +261,9 @@ def _length(texts: object) -> tuple[int, int]:
 
 def _suggests(field: str, path: str) -> bool:
     """Return whether a path has a word for a field or misspells one of its names: ``contxts``, ``respones``."""
-    words = {*_words(path)}
-    if field == "question" and not words.isdisjoint(UNASKED):
-        return False
+    words = _words(path)
+    if UNASKED.intersection(words) if field == "question" else words[-1:] and words[-1] in WORDS["question"]:
+        return False  # system_prompt; search_query for contexts
     head, _, last = path.rpartition(".")
     if FIELD_OF.get(folded(last)) == field or (FIELD_OF.get(folded(head)) == field and folded(last) in SAID):
         return True  # metadata.contexts, output.text
