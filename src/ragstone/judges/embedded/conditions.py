@@ -83,6 +83,9 @@ def _of_the_rest(aligned: Alignment, line: Line) -> Clash | bool | None:
         return None
     inside, before = line.inside(at), aligned.line(line.passage, max(0, line.sentence - 1))
     there = {j for j in aligned.content if any(p in inside for p in aligned.found(j, line)[0])}
+    beside = {line.tokens[p].stem for p in inside}  # "closes at 7 on Fridays" is another fact than "opens at 7"
+    if any(not beside.isdisjoint(opposites(aligned.stems[j], aligned.language)) for j in {*aligned.content} - there):
+        return None
     bound = [j for j in aligned.content if _is_bound(aligned, j) and j not in there]
     told = sum(aligned.weight[j] for j in aligned.content if j in there or j in bound or aligned.told(j, line))
     if told < EXCEPTED * aligned.total or sum(aligned.weight[j] for j in there) < ASIDE * aligned.total:
