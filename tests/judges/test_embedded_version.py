@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-28", "aea80dc55232")
+RULES = ("embedded-28", "1b0c0a60ab22")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -102,8 +102,10 @@ def _compared(aligned: Alignment, line: Line, pairs: Sequence[tuple[int, int]], 
         return _compared(aligned, line, [pair for k, pair in enumerate(pairs) if k not in moved], whole=False)
     first, end, second, last = parts
     fronted = not first and second - end == 2 and mine.places[end + 1] == mine.places[end] + 1
-    if language == "de" and fronted:
-        return False  # "am Montag beginnt die Kur", "die Kur beginnt am Montag"
+    sides = ((aligned, mine.places), (line, [theirs.places[p] for p in order]))
+    ends = [side.text[side.tokens[places[k]].start] for side, places in sides for k in (end, last)]
+    if language == "de" and fronted and any(map(str.islower, ends)):
+        return False  # "montags öffnet das Museum", "das Museum öffnet montags": one of the two is no noun
     swapped = [k for k in range(first, last + 1) if not end < k < second]
     if any(aligned.stems[mine.places[k]] not in line.places for k in swapped):
         return False
