@@ -91,7 +91,8 @@ def unrealised(aligned: Alignment) -> Clash | None:
         held = aligned.weight_in(line) - aligned.weight.get(verb, 0.0) * aligned.found(verb, line)[1]
         for place in aligned.found(i, line)[0]:
             by = _governed(line, place, future if past else word_set("planned"))
-            if (by < 0) != ahead or (ahead and not _is_past(line, place)):
+            foreseen = ahead and not word_set("planned").isdisjoint(line.words)  # "won, as expected"
+            if foreseen or (by < 0) != ahead or (ahead and not _is_past(line, place)):
                 return None
             if clash is None and line.tokens[place].stem == aligned.stems[i] and held >= MOSTLY * rest:
                 clash = line.clash("doubt", aligned.around(i), line.around(max(by, 0) or place))
