@@ -51,8 +51,8 @@ def agreement_page(found: Agreement, run: AnyRun, look: Look, options: Sequence[
 
 
 def headlines(found: Agreement) -> str:
-    """Return a line per metric, each with its name."""
-    return "\n".join(f"{one.metric}: {headline(one, flat(found.labelled_by))}" for one in found.metrics)
+    """Return a paragraph per metric, which begins with its name."""
+    return "\n\n".join(f"{one.metric}: {headline(one, flat(found.labelled_by))}" for one in found.metrics)
 
 
 def headline(one: MetricAgreement, people: str = PEOPLE) -> str:
