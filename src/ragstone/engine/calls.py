@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -118,7 +119,7 @@ class Calls:
         self._failures: dict[int, int] = {}
         self._known: dict[int, Call] = {}
         self._worked: dict[int, float] = {}
-        self._checks = asyncio.Lock()
+        self._checks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._down: dict[int, str] = {}
         self.writer = Writer(store, halt, self._flying, since=self._since)
         self._writing: asyncio.Task[None]
@@ -365,7 +366,7 @@ class Calls:
         if known is None or error.busy or not (error.status or error.lost or error.spent) or self._closing:
             return False
         answered = queue.breaker.answers
-        async with self._checks:
+        async with self._checks[id(backend)]:
             if id(backend) in self._down:
                 return False
             if queue.breaker.answers > answered:  # while this waited
