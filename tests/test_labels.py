@@ -51,7 +51,10 @@ def test_a_label_of_a_whole_response_names_it(task: str) -> None:
     [
         (b"{", r"labels.jsonl:2: not JSON"),
         ([], r":2: a list, not a label"),
-        ({"record": "r1", "unit": "r1/claim/2", "label": "yes"}, r":2: 'task' is missing"),
+        (
+            {"record": "r1", "unit": "r1/claim/2", "label": "yes"},
+            r":2: 'task' is missing; .*convert other .*: ragstone label import",
+        ),
         ({**ROW.as_json(), "label": 1}, r":2: 'label' is missing or not a string"),
         ({**ROW.as_json(), "seconds": -1}, r":2: seconds is -1"),
         ({**ROW.as_json(), "text": ["Six."]}, r":2: 'text' is a list"),

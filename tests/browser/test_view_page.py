@@ -218,6 +218,9 @@ def test_each_page_is_well_made(browser: Chromium, fifty: str, serious: Serious,
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     sideways = "[...document.querySelectorAll('.runs-list .wide')].filter((one) => one.scrollWidth > one.clientWidth)"
     assert browser.evaluate(f"{sideways}.length") == 0
+    browser.size(600, 844)
+    assert browser.evaluate(f"{sideways}.length") == 0
+    browser.size(390, 844)
     assert browser.evaluate(SMALL) == []
     browser.size(1280, 900)
     assert browser.troubles() == []
