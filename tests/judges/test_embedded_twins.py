@@ -7,10 +7,10 @@ with odd ids were looked at first, the others only once they had been measured. 
 each passage, half of them true, by somebody who had not seen the judge; they were looked at once they had been
 measured. ``answers`` are sentences as a language model writes them, about one to three passages; the half that is
 called ``look`` was looked at before it was measured, the other half afterwards. ``third`` are claims close to the
-words of a passage, by somebody who had not seen the judge; those called ``unseen`` were not looked at. ``subjects`` are
-claims about passages
-with several subjects, written before the rule on them; four of its twelve fields were not looked at. The floors are
-what was measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
+words of a passage, by somebody who had not seen the judge; those called ``unseen`` were not looked at. ``fourth`` are
+claims of two more such people, half of them not looked at. ``subjects`` are claims about passages with several
+subjects, written before the rule on them; four of its twelve fields were not looked at. The floors are what was
+measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
 """
 
 from __future__ import annotations
@@ -117,6 +117,25 @@ def test_claims_about_short_texts_are_judged() -> None:
     print(f"claims: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
     assert rates.accepted >= 0.69
     assert rates.refused >= 0.76
+
+
+@pytest.mark.parametrize(("half", "least"), [("look", Rates(0.76, 0.62)), ("unseen", Rates(0.66, 0.62))])
+def test_claims_of_strangers_are_told_apart(half: str, least: Rates) -> None:
+    """Of 120 true claims and 120 false ones in each half, the shares accepted and refused."""
+    texts = [text for text in rows("fourth") if text["half"] == half]
+    yes = model().support.yes
+    found = {
+        side: [
+            (outcome(claim, text["passages"], text["question"]).chance or 0) >= yes
+            for text in texts
+            for claim in text[side]
+        ]
+        for side in ("true", "false")
+    }
+    rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
+    print(f"fourth, {half}: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
+    assert rates.accepted >= least.accepted
+    assert rates.refused >= least.refused
 
 
 def test_claims_about_another_subject_are_refused() -> None:

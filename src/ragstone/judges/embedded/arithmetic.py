@@ -119,16 +119,29 @@ def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> b
 
 
 def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
-    """Return the quantities of a claim that are a rate times a period: "14 days in 7 weeks", evidence: "2 a week"."""
+    """Return the quantities of a claim that are a rate times a period, or a value times a count.
+
+    "14 days in 7 weeks", evidence: "2 a week"; "three nights cost $36", evidence: "$12 per night".
+    """
     found: set[Quantity] = set()
-    rates = [(rate, rate.per) for rate in evidence if isinstance(rate.per, float)]
-    for rate, per in rates[:OPERANDS]:
+    for one in evidence[:OPERANDS]:
         for total, span in permutations(own[:OPERANDS], 2):
-            same = total.dimension == rate.dimension and (total.dimension or total.unit[:4] == rate.unit[:4])
-            if same and span.dimension == "time" and not total.per and total.written != rate.written:
-                made = rate.value * span.value / per
-                if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else 0.006):
-                    found |= {total, span}
+            same = total.dimension == one.dimension and (total.dimension or total.unit[:4] == one.unit[:4])
+            if not same or total.per or total.written == one.written:
+                continue
+            if isinstance(one.per, float) and span.dimension == "time":
+                made, slack = one.value * span.value / one.per, 0.006
+            elif (
+                one.dimension in money_dimensions()
+                and span.unit
+                and span.dimension in ("", "time")
+                and span.written > 1
+            ):
+                made, slack = one.value * span.written, 1e-6
+            else:
+                continue
+            if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else slack):
+                found |= {total, span}
     return found
 
 
@@ -151,7 +164,9 @@ def measured(aligned: Alignment) -> Clash | bool:
     named = {last + 1 for _, last in aligned.names}  # "the Kestrel 14"
     if any(at - REACH < q.at <= at + 1 and q.dimension not in _TIMES and q.at not in named for q in aligned.quantities):
         return False  # "20% more than", "more than half"
-    left, right = _told_apart(aligned, (sides[0] - sides[1]) & {*aligned.stems[:by]}, sides[1] - sides[0])
+    first, second = sides[0] - sides[1], sides[1] - sides[0]
+    opposed = [frozenset(s for s in a if opposites(s, LANGUAGE) & b) for a, b in ((first, second), (second, first))]
+    left, right = opposed if all(opposed) else _told_apart(aligned, first & {*aligned.stems[:by]}, second)
     for values in _tables(aligned, left, right, by) if sign else ():
         pairs = [(mine, theirs) for (mine,), (theirs,) in values if _fits(mine[1].dimension, word)]
         if len(pairs) != 1:
@@ -298,6 +313,7 @@ def _sides(side: ParsedStatement) -> tuple[frozenset[str], frozenset[str], str] 
     by = next((i for i in near if side.words[i].endswith(("er", "ore", "ess", "orse"))), near[0] if near else None)
     if by is None or side.tokens[at + 1].kind == NUMBER or side.words[at + 1] == "half":
         return None
-    stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in function_stems(LANGUAGE)}
+    light = function_stems(LANGUAGE) | word_set("prepositions")
+    stems = {i: side.tokens[i].stem for i in side.inside(at) if side.tokens[i].stem not in light}
     left = frozenset(stem for i, stem in stems.items() if i < at and i != by)
     return left, frozenset(stem for i, stem in stems.items() if i > at), side.tokens[by].stem

@@ -16,6 +16,7 @@ from ragstone.judges.embedded.words import NAME, function_stems, listed_words, p
 
 EXCEPTED = 0.7  # minimum share of a statement in a sentence for its exception to count
 BEHIND = 4  # words after a noun within which a limit belongs to it: "orders over 100 euros"
+TELLING = 3.0  # minimum weight of a word that tells what a condition is
 _ONLY = frozenset(("only", "solely", "exclusively"))
 ASIDE = 0.3  # minimum share of a statement in a clause on all others
 _OTHERS = frozenset(("other", "others", "else"))
@@ -222,23 +223,31 @@ def _without_limit(aligned: Alignment) -> Clash | None:
     """Find "insured worldwide" (evidence: "only within Europe"), "unlimited projects" ("up to three projects")."""
     for absolute, limits in _absolutes():
         said = None if limits.search(aligned.text) else absolute.search(aligned.text)
-        inside = [i for i, token in enumerate(aligned.tokens) if said and said.start() <= token.start < said.end()]
-        if not inside or aligned.negated[inside[0]] or any(absolute.search(line.text) for line in aligned.lines):
+        own = [i for i, token in enumerate(aligned.tokens) if said and said.start() <= token.start < said.end()]
+        if not own or aligned.negated[own[0]] or any(absolute.search(line.text) for line in aligned.lines):
             continue
-        rest = [j for j in aligned.content if j not in inside]
+        rest = [j for j in aligned.content if j not in own]
         for line in aligned.lines[:2]:
             limit = limits.search(line.text)
             spots = line.behind(limit.start()) if limit else []
             held = sum(aligned.weight[j] * aligned.spoken(j, line) for j in rest)
+            inside = line.inside(spots[0]) if spots else range(0)
+            told = {
+                stem for p in inside if p in spots and aligned.library.weight(stem := line.tokens[p].stem) >= TELLING
+            }
+            if told and told <= aligned.weights.keys() and not any(one.at in inside for one in line.quantities):
+                continue  # "always wash it when ...", which the statement names as well
             if spots and rest and held >= MOSTLY * sum(aligned.weight[j] for j in rest):
-                return line.clash("condition", aligned.around(inside[0]), line.around(spots[0]))
+                return line.clash("condition", aligned.around(own[0]), line.around(spots[0]))
     return None
 
 
 def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:
     """Find "members can change it" where the evidence says "only the owner can change it"."""
     first, does = (next((i for i, word in enumerate(side.words) if word in AUXILIARIES), 0) for side in (aligned, line))
-    if line.word(0) not in _ONLY or not does or not first or "only" in aligned.words or any(aligned.negated):
+    if line.word(0) not in _ONLY or not does or not first or "only" in aligned.words:
+        return None
+    if any(aligned.negated) != any(line.negated):
         return None
     rest = [j for j in aligned.content if j > first]
     holders = {token.stem for token in line.tokens[1:does]} - function_stems(LANGUAGE)

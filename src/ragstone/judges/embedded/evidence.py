@@ -122,7 +122,8 @@ def find(
     found = None
     if slots and places:
         aligned = Alignment(claim, statement, masks, library, asked)
-        found = doubted(aligned) if _copied(statement, library.tokens(places[0])) else clash(aligned)
+        copied = _copied(statement, library.tokens(places[0])) and not _bridged(aligned)
+        found = doubted(aligned) if copied else clash(aligned)
         agreed = sum(
             {1 << statement.number[s] for i in aligned.agreed if (s := aligned.tokens[i].stem) in statement.weights}
         )
@@ -196,6 +197,14 @@ def _copied(statement: Statement, window: Sequence[Token]) -> bool:
     own, theirs = ("\0".join(("", *(token.stem for token in some), "")) for some in (statement.tokens, window))
     at = theirs.find(own)
     return at == 0 or (at > 0 and window[theirs.count("\0", 0, at) - 1].kind != NEGATION)
+
+
+def _bridged(aligned: Alignment) -> bool:
+    """Return whether a copy leaves out a comma behind a name: "Tom founded it" of "Ann, sister of Tom, founded it"."""
+    line, own = aligned.lines[0], aligned.stems
+    at = next((k for k in range(1, len(line.tokens)) if [t.stem for t in line.tokens[k : k + len(own)]] == own), 0)
+    ends = [last + 1 for _, last in aligned.names[:1] if last + 1 < len(own)]
+    return at > 0 and any("," in line.between(at + k) and "," not in aligned.between(k) for k in ends)
 
 
 @lru_cache(maxsize=1)

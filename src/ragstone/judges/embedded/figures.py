@@ -48,7 +48,7 @@ ROMAN: Final = {
 
 FRACTION: Final = "[\u00bc-\u00be\u2150-\u215e]"
 _HOUR: Final = r"(?:[01]?\d|2[0-4])"
-_HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b)"
+_HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b|(?:(?:o'clock )?in the (?:morning|afternoon|evening))\b)"
 _UNTIL: Final = r"\s?(?:[-\u2013]|to|and|until|bis)\s?"
 
 
@@ -79,6 +79,12 @@ _RAISED: Final = str.maketrans(
 )
 _AND_HALF: Final = re.compile(r"\s(?:and|&) a half\b", re.IGNORECASE)
 _NO_ORDINAL: Final = re.compile(r"(?:\b(?:a|an|one|per|each|every|half)[ -]|/)$", re.IGNORECASE)
+_RANKED: Final = re.compile(
+    r"second (?!(?:of|or|and|as|in|to|for|on|at|by|into|with|from|than|before|after|later|ago|earlier|if|when|while"
+    r"|is|was|are|were|has|had|time|delay)\b)[a-z]",
+    re.IGNORECASE,
+)
+"""An ordinal with "a" that is no unit of time: "a *second* permit"."""
 _DIGITS: Final = {
     digit: value for value, digit in enumerate("\u3007\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d")
 }
@@ -181,7 +187,8 @@ class Reading(NamedTuple):
     def ordinal(self, word: str, text: str, start: int) -> int | None:
         """Return the value of an ordinal such as "third", or None if it is a fraction or a unit of time there."""
         value = self.ordinals.get(word.lower())
-        return None if value in {None, 1} or _NO_ORDINAL.search(text, max(0, start - 7), start) else value
+        part = _NO_ORDINAL.search(text, max(0, start - 7), start) and not _RANKED.match(text, start)
+        return None if value in {None, 1} or part else value
 
     def spelled(self, first: int, text: str, end: int) -> tuple[str, int]:
         """Return the stem of a number in words and its end; its first word has value ``first`` and ends at ``end``."""
@@ -280,7 +287,8 @@ def time_of(text: str, start: int, end: int) -> str:
     found = _CLOCK.match(written)
     assert found is not None, written
     hour, minute, second = int(found[1]), int(found[2] or 0), int(found[3] or 0)
-    rest = written[found.end() :].strip()[:1].lower()
+    rest = written[found.end() :].strip().lower()
+    rest = rest[:1] if not rest.endswith(("ing", "noon")) else "a" if rest.endswith("morning") else "p"
     if not rest:  # "6-8 pm"
         later = _LATER.match(text, end, end + 32)
         rest = later[2].lower() if later else ""

@@ -55,6 +55,7 @@ _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over
 _DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # after a year: "1970s", "1970's"
 _LISTED: Final = re.compile(r"\s*(?:,|,?\s(?:or|and|oder|und|ou|et|o|y|e|и|или)\s)\s*")
 _UNSHARED: Final = frozenset(("year", "decade", "date", "rank", "times", "price"))
+_POWERS: Final = {"square": 2, "cubic": 3}
 _BLANK: Final = re.compile(r"[\s\u00a0-]*")
 _TEMPERATURES: Final = {"c": "celsius", "f": "fahrenheit", "celsius": "celsius", "fahrenheit": "fahrenheit"}
 
@@ -320,8 +321,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
                 break
             if dimension == "percent" and k + 1 < size and low[k + 1].startswith("point"):
                 return "points", 1.0, "points", k + 1
-            if between in {"square", "cubic"}:
-                dimension = f"{between} {dimension}"
+            if between in _POWERS:
+                dimension, factor = f"{between} {dimension}", factor ** _POWERS[between]
             return dimension, factor, f"{between} {low[k]}".strip(), k
     written = text[tokens[i].start : end]
     if YEARS[0] <= value <= YEARS[1] and written.removesuffix("s").isdecimal():
@@ -384,6 +385,8 @@ def agree(claim: Quantity, other: Quantity) -> bool:
         return 0 <= other.written - claim.written < 10
     if PRICE in (a, b):
         return a == b
+    if {a, b} == {"time", ""} and not (claim.unit if a else other.unit):
+        return False  # "2 hours and 51 minutes" and "2"
     if MONTH in (a, b):
         return _same_month(claim, other)
     if TIMES in (a, b) and a != b:  # "six ferries a day", "120 euros when paid annually", "a second voyage"

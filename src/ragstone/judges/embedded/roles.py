@@ -45,6 +45,7 @@ _POINTING: Final = frozenset(
 _ANYONE: Final = frozenset(("you", "we", "i", "one", "others", "another"))
 _VAGUE: Final = (pronouns(LANGUAGE) - _OWNED) | _POINTING | _ANYONE
 _EVERY: Final = frozenset(("all", "every", "each", "any", "many", "most", "some"))
+_HAVING: Final = frozenset(("come", "comes", "get", "gets", "has", "have", "includes", "include", "offers", "offer"))
 _COPULAS: Final = listed_words("copulas", LANGUAGE)
 _CONTRAST: Final = frozenset(("while", "whereas", "but"))
 _SUBORDINATE: Final = verbs("subordinators") - {"while", "whereas", "so"}
@@ -100,7 +101,7 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
     acts = {k for k in finite(raw) if "-" not in side.between(k)}
     start = i = lead = 0  # ``lead``: where the words before the first verb begin
     subject: Run | None = None
-    did, opened, fronted, linked = -1, True, False, False
+    did, opened, fronted, linked, named = -1, True, False, False, last
     while i <= last:
         behind = range(i + 1, last + 1)
         end = next((k - 1 for k in behind if side.clauses[k] != side.clauses[i] or words[k] == "that"), last)
@@ -110,22 +111,26 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
         apart = opened and lead < a == i and (did < 0 or any(lead <= run[0] < a for run in side.names))
         apart = apart and words[a] in verbs("auxiliaries sure past third")  # "A, the mayor, opened"
         sure = acts | {a} if apart else acts
+        aside = did < 0 and lead < i and (words[i] in ARTICLES or "of" in words[i : i + 3])  # "Ann, wife of Tom, died"
+        aside = aside and side.word(end + 1) in verbs("auxiliaries sure past third")
         verb = next((k for k in range(a + (a not in sure), end + 1) if k in sure), None)
         verb = verb or next((k for k in range(a + 1, end) if _does(side, k)), None)
+        if aside:
+            verb, named = None, min(named, i)
         if verb is not None:
             subordinate = words[a] in _SUBORDINATE or side.word(lead - 1) == "that"
             whole = opened and not fronted and words[lead] not in word_set("prepositions") | _SUBORDINATE
             begin = lead if whole else a
             if words[begin] in word_set("prepositions"):  # "in 2021 Tom Hall became"
                 begin = next((first for first, final in side.names if begin < first and final == verb - 1), verb)
-            own = [k for k in range(begin, verb) if _means(side, k)]
+            own = [k for k in range(begin, min(verb, named)) if _means(side, k)]
             if own and _VAGUE.isdisjoint(words[a + (words[a] in _SUBORDINATE) : verb]):
                 if did >= 0:
                     yield _unit(side, start, min(begin, i) - 1, did, subject, linked)
                     start = min(begin, i)
                 owned = words[a] in _OWNED and all(side.tokens[k].kind != NAME for k in own)
                 linked = owned or ((subordinate or fronted) and did >= 0)
-                subject, did = (own[0], own[-1]), verb
+                subject, did, named = (own[0], own[-1]), verb, last
             did, opened, fronted = max(did, verb), False, subordinate and (i == 0 or fronted)
         i = end + 1
     yield _unit(side, start, last, did, subject, linked)
@@ -133,7 +138,8 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
 
 def _unit(side: ParsedStatement, first: int, last: int, verb: int, subject: Run | None, linked: bool) -> Predication:
     by = next((k for k in range(first, last) if side.words[k] == "by"), last)
-    agent = next((run for run in side.names if by < run[0] <= min(last, by + REACH)), None)
+    acting = side.word(by + 1).endswith("ing")  # "won by beating Olga Varga"
+    agent = next((run for run in side.names if by < run[0] <= min(last, by + REACH) and not acting), None)
     if agent is None and side.word(by + 1) in ARTICLES and side.word(by - 1) in verbs("past"):
         behind = range(by + 2, last + 1)
         end = next((k for k in behind if not _means(side, k) or side.clauses[k] != side.clauses[by]), last + 1)
@@ -193,7 +199,7 @@ def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | No
     known = [j for j in said if aligned.is_known(aligned.stems[j])]
     total = sum(aligned.weight[j] for j in known)
     linked = unit.linked and aligned.words[unit.first] != "that"
-    telling = {unit.verb, _deed(own)}
+    telling = {unit.verb, _deed(own)} - {k for k in (unit.verb,) if aligned.word(k) in _HAVING}
     strange = any(aligned.tokens[j].kind == NUMBER or j in telling for j in said if j not in known)
     least = 1 if acting else LEAST
     if linked or strange or total < max(least, KNOWN * sum(aligned.weight[j] for j in said)):
@@ -243,6 +249,9 @@ def _rival(
     other, only = others[0], own.stems - others[0].stems
     near = only.union(*(likes(stem, LANGUAGE) for stem in only))
     spots = [p for stem in near for p in line.places.get(stem, ()) if there.first <= p <= there.last]
+    if other.side is line and _sorts(own) & _sorts(other) >= {"name"}:  # not "Maria Lund, wife of *Tom Berg*, died"
+        begin = other.run[1]
+        spots = [p for p in spots if not (begin < p < there.verb and "of" in line.words[begin:p])]
     theirs = other.stems - own.stems
     spoken = theirs.intersection(aligned.stems[unit.first : unit.last + 1])
     turns = turns and bool(spots) and theirs == spoken and "with" not in aligned.words
@@ -330,24 +339,28 @@ def _apart(aligned: Alignment, own: Holder, other: Holder, line: Line, unit: Pre
     Both must be names, classes or things of one kind, and units with the own one must lack what the statement says.
     """
     mine, theirs = own.stems - other.stems, other.stems - own.stems
+    sorts = _sorts(own), _sorts(other)
+    named = "name" in sorts[0] & sorts[1]
+    apart = named and not any(map(listed, own.stems | other.stems))  # not "Life of a 16-year-old"
     places: list[tuple[Line, Predication]] = []
     spoken: list[tuple[Line, Predication]] = []
     for near in aligned.having(max(sorted(mine), key=aligned.library.weight)) if mine else ():
         for there in units(near):
             if any(mine <= one.stems or one.stems <= own.stems for one in there.holders):
-                if any(there.first <= p <= there.last for stem in theirs for p in near.places.get(stem, ())):
+                acts = apart and there.verb > 0 and near.words[there.verb] not in _COPULAS  # not "A is a part of B"
+                both = range(there.first, there.verb if acts else there.last + 1)
+                if any(p in both for stem in theirs for p in near.places.get(stem, ())):
                     return False
                 places.append((near, there))
             elif there.verb < 0 and not near.text.rstrip().endswith((".", "!", ";")):
                 return False  # a heading
             elif own.stems <= {token.stem for token in near.tokens[there.first : there.last + 1]}:
                 spoken.append((near, there))
-    sorts = _sorts(own), _sorts(other)
     total = sum(aligned.weight[j] for j in known)
-    if sorts[0] == sorts[1] == {"name"}:
-        if not any(map(aligned.is_known, mine)):
-            return True
-        places = places or spoken
+    if named:
+        places = places or [held for held in spoken if held[1] is not unit]
+        if not any(map(aligned.is_known, mine)) or (spoken and not places):
+            return True  # in no passage, or "Ann, wife of *Tom*, died"
     if not places or _carried(aligned, known, places) >= (1 - LACKS) * total:
         return False
     kin = siblings(own.side.words[_head(own)])[0]
