@@ -106,14 +106,16 @@ def changes(stems: Sequence[str]) -> bool:
 def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> bool:
     """Return whether a quantity is a time or date plus a duration or, with ``shares``, a percentage of an amount."""
     clock, money = claim.dimension == "clock", shares and claim.dimension in money_dimensions()
-    for one, length in permutations(sentence[:OPERANDS], 2) if clock or money or claim.dimension == "date" else ():
+    moved = clock or claim.dimension in ("date", "rank")
+    for one, length in permutations(sentence[:OPERANDS], 2) if moved or money else ():
         if money and length.dimension == "percent" and one.dimension == claim.dimension:
             part, slack = one.value * length.value / 100, HEDGED if claim.hedged else 1e-6
             if math.isclose(part, claim.value, rel_tol=slack):
                 return True
         if length.dimension == "time" and (one.dimension, one.unit) == (claim.dimension, claim.unit):
-            step = length.value / (60 if clock else DAY)
-            if one.value + step == claim.value:
+            ranked = claim.dimension == "rank"  # "the 72nd minute", evidence: "the 67th minute ... five minutes later"
+            step = length.written if ranked else length.value / (60 if clock else DAY)
+            if one.value + step == claim.value and not (ranked and step == 1):
                 return True
     return False
 

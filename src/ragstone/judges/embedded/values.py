@@ -46,6 +46,7 @@ _DEFINITE: Final = frozenset(("the", "all", "these"))
 _PARTED: Final = frozenset(("which", "whom", "them"))
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
+_DATED: Final = frozenset(("clock", "date", RANK))
 _FIRST: Final = frozenset(("from", "between"))
 _LAST: Final = frozenset(("to", "and", "until", "till", "through"))
 _FROM: Final = frozenset(("at", "from", "to", "until", "till", "by", "and", "between", "before", "after"))
@@ -177,7 +178,9 @@ def _number(
     for check in (_changed, _of_another, _for_another, _counts_another, _in_another_passage):
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
-    return _displaced(aligned, one, own, same, other)
+    found = _displaced(aligned, one, own, same, other)
+    later = found is not None and one.dimension in _DATED and _derived(aligned, one, own, every)
+    return None if later else found  # "at 6", evidence: "leaves at 5 and arrives an hour later", but elsewhere "at 6"
 
 
 def _displaced(
@@ -337,10 +340,7 @@ def _together(others: Sequence[Quantity], line: Line) -> bool:
 
 
 def _told(one: Quantity, others: Sequence[Quantity], held: Held) -> bool:
-    """Return whether a value with another unit stands beside another number of the statement, so is not this one's.
-
-    "A 45 g serving contains 60 mg of sodium", evidence: "a serving (45 g) ... 60 mg of sodium and 80 mg of magnesium".
-    """
+    """Return whether a value with another unit stands beside another number of the statement: "60 mg ... and 80 mg"."""
     same = (mine for mine in others if mine.unit == held[2].unit)
     return one.dimension != "date" and "" != one.unit != held[2].unit != "" and _together([*same], held[1])
 
