@@ -877,7 +877,10 @@ def test_names_are_matched_in_any_spelling() -> None:
     record = only({**RECORD, "Contexts": ["x"], "Answer": "other"})
     assert [passage.text for passage in record.contexts or ()] == ["c"]
     assert record.meta == {"Contexts": ["x"], "Answer": "other"}
-    assert record.notes == ("response: read from 'response'; 'Answer' also fits and is kept in meta",)
+    assert record.notes == (
+        "response: read from 'response'; 'Answer' also fits and is kept in meta; "
+        "if it is the expected answer, add --field reference=Answer",
+    )
     with pytest.raises(RecordError, match="field 'Response': expected a string or a list"):
         ids_of([{"Response": 7}])
 

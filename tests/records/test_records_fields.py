@@ -536,11 +536,13 @@ def test_a_column_that_numbers_the_records_is_suggested_as_their_id() -> None:
 @pytest.mark.parametrize(
     ("row", "response", "said"),
     [
-        ({"answer": "gold", "predicted_answer": "r"}, "r", ""),
         ({"answer": "gold", "prediction": "r"}, "gold", "--field response=prediction --field reference=answer"),
         ({"answer": "r", "reference": "g", "generated text": "t"}, "r", "--field 'response=generated text'"),
+        ({"answer": "gold", "predicted_answer": "r"}, "r", "--field reference=answer"),
+        ({"Answer": "gold", "model_answer": "r"}, "r", "--field reference=Answer"),
         ({"answer": "r", "prediction_score": "0.9"}, "r", ""),
-        ({"response": "r", "answer": "gold", "prediction": "p"}, "r", ""),
+        ({"answer": "other", "model_answer": "r", "reference": "g"}, "r", ""),
+        ({"answer": "r", "model_answer": "r"}, "r", ""),
     ],
 )
 def test_a_gold_answer_is_not_taken_for_the_response(row: dict[str, Any], response: str, said: str) -> None:
@@ -548,9 +550,60 @@ def test_a_gold_answer_is_not_taken_for_the_response(row: dict[str, Any], respon
     row = {"id": "a", "question": "q", **row}
     notes = [note.text for note in survey(open_records([row])).notes]
     assert record_of(row).response == response
-    line = f"response: read from 'answer'; if that is the expected answer, add {said}"
-    assert (line in notes) == bool(said)
-    assert sum("expected answer" in note for note in notes) == bool(said)
+    lines = [note.partition("expected answer, add ")[2] for note in notes if "expected answer" in note]
+    assert lines == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("row", "because"),
+    [
+        ({"context": "c", "answer_start": 3}, "'answer_start'"),
+        (
+            {"context": [["T", ["One.", " Two."]]], "supporting_facts": [["T", 0]], "level": "hard"},
+            "'supporting_facts'",
+        ),
+        ({"Supporting Facts": [], "contexts": ["c"]}, "'Supporting Facts'"),
+        ({"context": "c", "type": "bridge", "level": "hard", "question_type": "x"}, "'level' and 'question_type'"),
+        ({"evidence": "c", "difficulty": "easy"}, "'evidence' and 'difficulty'"),
+        ({"reference_contexts": ["c"], "query_type": "x"}, "'reference_contexts' and 'query_type'"),
+        ({"prediction": "r", "answer_aliases": []}, "'answer_aliases'"),
+        ({"contexts": ["c"], "question_type": "x", "difficulty": "easy"}, ""),
+        ({"level": "info", "type": "chat", "question_type": "x"}, ""),
+        ({"evidence": "c"}, ""),
+        ({"contexts": ["c"]}, ""),
+        ({"supporting_facts": [], "reference": "g"}, ""),
+    ],
+)
+def test_the_answer_of_a_data_set_of_questions_is_its_reference(row: dict[str, Any], because: str) -> None:
+    """If columns show that it is one and there is no other reference; a mapping says otherwise. Its evidence is gold."""
+    row = {"id": "a", "question": "q", "answer": "r", **row}
+    record, source = record_of(row), open_records([row])
+    said = f"reference: read from 'answer', because {because} suggest a data set with expected answers; "
+    if because.count("'") == 2:
+        said = said.replace("suggest", "suggests")
+    said += "for a system's responses, add --field response=answer"
+    assert (record.response, record.notes) == ((None, (said,)) if because else ("r", ()))
+    assert record.reference == ("r" if because else row.get("reference"))
+    assert not [line for line in survey(source).near_misses if because and "evidence" in line]
+    mapped = record_of(row, fields={"response": "answer"})
+    assert (mapped.response, mapped.notes) == ("r", ())
+
+
+@pytest.mark.parametrize(
+    ("row", "reference"),
+    [
+        ({"answers": {"text": ["g", "g"], "answer_start": [3, 3]}}, "g"),
+        ({"answers": [{"text": "g", "answer_start": 3}]}, "g"),
+        ({"answers": ["g"]}, "g"),
+        ({"ground_truths": ["g"]}, "g"),
+        ({"answers": {"text": [], "answer_start": []}}, None),
+        ({"answers": ["g", "h"]}, None),
+    ],
+)
+def test_a_list_of_equal_answers_is_a_reference(row: dict[str, Any], reference: str | None) -> None:
+    """As SQuAD, DPR and ragas write them; several answers are kept."""
+    record = record_of({"id": "a", "question": "q", **row})
+    assert (record.response, record.reference, bool(record.meta)) == (None, reference, reference is None)
 
 
 def test_a_path_leads_into_a_json_string() -> None:
@@ -567,8 +620,14 @@ def test_a_path_leads_into_a_json_string() -> None:
         ([["a", "b"]], ["a", "b"], {}),
         ([[{"page_content": "a"}, 0.5], ["b c", 0.25]], ["a", "b c"], {"1": {"score": 0.5}, "2": {"score": 0.25}}),
         ([["T", ["A one.", " A two."]]], ["A one. A two."], {"1": {"title": "T"}}),
+        ({"title": ["T"], "sentences": [["A one.", " A two."]]}, ["A one. A two."], {"1": {"title": "T"}}),
+        (
+            {"passage_text": ["a", "b"], "is_selected": [1, 0]},
+            ["a", "b"],
+            {"1": {"is_selected": 1}, "2": {"is_selected": 0}},
+        ),
     ],
-    ids=["batch of one", "with scores", "title and sentences"],
+    ids=["batch of one", "with scores", "title and sentences", "columns of sentences", "columns"],
 )
 def test_pairs_and_batches_are_passages(contexts: Any, texts: list[str], details: dict[str, Any]) -> None:
     with pytest.raises(RecordError, match="passage 1 is a list"):
@@ -586,5 +645,5 @@ def test_what_other_tools_write_for_ids_and_references_is_read() -> None:
     assert (record.reference, record.meta) == (None, {"reference": ["g", "h"]})
     assert record.notes == (
         "response: a printed message object; export its content instead",
-        "reference: 'reference' is a list of strings, not in the expected form, so it is kept in meta",
+        "reference: 'reference' has several entries, so it is kept in meta",
     )

@@ -121,11 +121,12 @@ def test_a_report_is_read() -> None:
 
 @pytest.mark.parametrize("name", ["topic_id", "narrative_id", "request_id"])
 def test_each_name_of_a_topic_is_read_in_a_block(name: Any) -> None:
-    """With places as citations, and answer as the name of the sentences; nothing is left of the block."""
+    """With places as citations, also as tables write them; nothing is left of the block."""
     record = record_of(
-        {"metadata": {name: "t"}, "answer": [{"text": "One.", "citations": [1]}], "references": ["a", "b"]}
+        {"metadata": {name: "t"}, "answer": [{"text": "One.", "citations": [1.0, 0.5]}], "references": ["a", "b"]}
     )
     assert (record.id, record.response, record.citations[0].passages) == ("t", "One.", ("b",))
+    assert record.notes == ("response: a citation without a target",)
     assert record.meta == {"references": ["a", "b"]}
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.ids import first_repeated
 from ragstone.records.jsontext import excerpt, opened
-from ragstone.records.paths import folded
+from ragstone.records.paths import folded, root
 from ragstone.records.values import prose, readable
 from ragstone.types import NOTHING
 
@@ -32,7 +32,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         ),
         "reference": (
             "ground_truth", "gold_answer", "reference_answer", "label", "expected_output", "expected_answer",
-            "expected", "gt_answer", "truth", "ideal",
+            "expected", "gt_answer", "truth", "ideal", "correct_answer", "answers", "ground_truths",
         ),
         "nuggets": ("nugget_bank",),
         "citations": (),
@@ -62,6 +62,14 @@ GOLD_BESIDE: Final = ("retrieval_context", "actual_output")
 """deepeval's field names: next to one of them, ``context`` is the gold context, not retrieved evidence."""
 GOLD_KEPT: Final = "reference_contexts"
 """The key of ``meta`` that holds gold passages."""
+MARKS: Final = frozenset(("answerstart", "supportingfacts", "answeraliases", "normalizedaliases", "evidencelist",
+                          "questiondecomposition", "finaldecision", "isimpossible"))  # fmt: skip
+HINTS: Final = frozenset(("evidence", "evidences", "supportingdocuments", "justification", "questiontype", "querytype",
+                          "difficulty", "distractors", "choices", "options", "referencecontexts"))  # fmt: skip
+LEVELS: Final = ("easy", "medium", "hard")
+"""Folded names of columns of data sets with expected answers: one of `MARKS` shows that a row is from such a data set,
+and so do two of `HINTS` (or a ``level`` of `LEVELS`) if nothing was retrieved.
+"""
 
 LANGUAGE: Final = "lang"
 """The key of ``meta`` for a record's language; it can be mapped like a field."""
@@ -186,6 +194,19 @@ def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
         keys = [key for key, item in objects[0].items() if isinstance(item, str)] if objects else []
         found |= {f"{path}[].{key}": [item.get(key) for item in objects] for key in keys}
     return found
+
+
+def gold_marks(row: Mapping[str, Any]) -> list[str]:
+    """Return the keys that show that a row's ``answer`` is the expected one; empty if nothing shows it."""
+    marks = [key for key in row if folded(key) in MARKS]
+    retrieved = (key for key in row if FIELD_OF.get(folded(key)) == "contexts" and folded(key) != GOLD)
+    hints = [key for key in row if folded(key) in HINTS or (folded(key) == "level" and row[key] in LEVELS)]
+    return marks or (hints[:2] if len(hints) > 1 and not any(row[key] for key in retrieved) else [])
+
+
+def is_gold(path: str) -> bool:
+    """Return whether a path is a column of a data set with expected answers, in records that have one."""
+    return not {folded(root(path)), folded(path.rpartition(".")[2])}.isdisjoint(MARKS | HINTS)
 
 
 def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ TREC formats are normalised first (`trec`).
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -34,13 +35,14 @@ from ragstone.records.fields import (
     WORDS,
     Fields,
     closest,
+    gold_marks,
     near_miss,
     places_of,
 )
 from ragstone.records.jsontext import kind
 from ragstone.records.logged_texts import turns, turns_before
 from ragstone.records.paths import MISSING, find, folded, root, without
-from ragstone.records.values import UnfitError
+from ragstone.records.values import SEVERAL_TEXTS, UnfitError
 from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, nouns
 
 T = TypeVar("T")
@@ -64,6 +66,8 @@ NO_ID: Final = (
 )
 PRINTED: Final = "response: a printed message object; export its content instead"
 KNOWN: Final = frozenset(SPELLINGS.values())
+UNREAD: Final = {"without a text": "holds objects without a text", SEVERAL_TEXTS: SEVERAL_TEXTS}
+"""The ends of errors, and what a note says of such a value."""
 
 TARGETS: Final = "eval"
 """A key that may hold parameter blocks of several metrics; otherwise it is an ordinary key."""
@@ -111,9 +115,8 @@ class Mapper:
         nuggets = reading.take("nuggets", _nuggets)
         written = reading.take("citations", values.citations, lenient=True)
         if written and (response is None or max(citation.span.end for citation in written) > len(response)):
-            raise RecordError(
-                where, "a span beyond the end of the response", "offsets in characters", field="citations"
-            )
+            found = "a span beyond the end of the response"
+            raise RecordError(where, found, "offsets in characters", field="citations")
         question = reading.take("question", values.text)
         reference = reading.take("reference", values.reference, lenient=True)
         relevant = reading.take("relevant", values.grades, lenient=True)
@@ -135,21 +138,10 @@ class Mapper:
             name = content_hash(row)
             reading.notes.append(NO_ID)
         return Record(
-            id=name,
-            question=question,
-            response=response,
-            contexts=contexts,
-            reference=reference,
-            nuggets=nuggets,
-            citations=citations or written or (),
-            relevant=relevant,
-            answerable=answerable,
-            overrides=overrides,
-            meta=meta,
-            where=where,
-            notes=tuple(dict.fromkeys(reading.notes)),
-            topic=str(row.get(TOPIC, name)),
-        )
+            id=name, question=question, response=response, contexts=contexts, reference=reference, nuggets=nuggets,
+            citations=citations or written or (), relevant=relevant, answerable=answerable, overrides=overrides,
+            meta=meta, where=where, notes=tuple(dict.fromkeys(reading.notes)), topic=str(row.get(TOPIC, name)),
+        )  # fmt: skip
 
     def names_in(self, row: Row) -> Mapping[str, tuple[str, ...]]:
         """Return the names of each field that a row has; cached, because rows of a file share their keys."""
@@ -291,12 +283,32 @@ class _Reading:
         self._consumed: set[str] = {NOTES, TOPIC}
         self._gold: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
+        self._gold_known = "reference" in self._mapped or any(map(self._gives, self._names.get("reference", ())))
+        if self._gives("answer") and not self._gold_known:
+            self._read_answer_as_reference()
         said = "contexts" in mapper.mapped_fields or GOLD in mapper.roots
         if row.get(GOLD) and not said and not row.keys().isdisjoint(GOLD_BESIDE):
             # Keep gold passages apart from the retrieved ones.
             self._gold = {GOLD if GOLD_KEPT in row else GOLD_KEPT: row[GOLD]}
             self.consume(GOLD)
             self.notes.append(SAID_GOLD)
+
+    def _gives(self, name: str) -> bool:
+        return self.row.get(name) is not None and not _is_blank(self.row[name])
+
+    def _read_answer_as_reference(self) -> None:
+        """Read ``answer`` as the reference if no mapping reads it and other columns show that it is expected."""
+        names = self._names.get("response", ())
+        if "answer" not in names or not (marks := gold_marks(self.row)):
+            return
+        others = tuple(name for name in names if name != "answer")
+        self._names = {**self._names, "response": others, "reference": ("answer",)}
+        spelled = self._spelled.get("answer", "answer")
+        because = " and ".join(f"'{mark}'" for mark in marks) + (" suggest" if len(marks) > 1 else " suggests")
+        self.notes.append(
+            f"reference: read from '{spelled}', because {because} a data set with expected answers; "
+            f"for a system's responses, add --field {shlex.quote(f'response={spelled}')}"
+        )
 
     def consume(self, name: str) -> None:
         self._consumed.add(name)
@@ -322,8 +334,8 @@ class _Reading:
             except RecordError as error:
                 if name == field and not lenient:
                     raise
-                textless = error.found.endswith("without a text")
-                what = "holds objects without a text" if textless else f"is {kind(value)}, not in the expected form"
+                known = (said for end, said in UNREAD.items() if error.found.endswith(end))
+                what = next(known, f"is {kind(value)}, not in the expected form")
                 doubt = doubt or f"{field}: '{self._spelled.get(name, name)}' {what}, so it is kept in meta"
                 continue
             self.consume(name)
@@ -362,7 +374,10 @@ class _Reading:
             with suppress(UnfitError):
                 read(value, [])
                 used, other = self._spelled.get(taken, taken), self._spelled.get(name, name)
-                self.notes.append(f"{field}: read from '{used}'; '{other}' also fits and is kept in meta")
+                note = f"{field}: read from '{used}'; '{other}' also fits and is kept in meta"
+                if name == "answer" and not self._gold_known:
+                    note += f"; if it is the expected answer, add --field {shlex.quote(f'reference={other}')}"
+                self.notes.append(note)
 
     def rest(self) -> dict[str, Any]:
         """Return the keys that no field used, without null fields."""

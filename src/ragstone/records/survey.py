@@ -12,8 +12,10 @@ from msgspec import Struct, field
 from ragstone.errors import ConfigError, RecordError
 from ragstone.records.cut import Shard
 from ragstone.records.fields import (
+    MARKS,
     WORDS,
     candidates,
+    is_gold,
     list_of_records,
     near_miss,
     numbers_records,
@@ -110,9 +112,13 @@ class Survey(Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """Advice if no metric can run: one question with all of `options`, else how to map fields."""
+        """Advice if no metric can run: one question with all of `options`, else how to add or map fields."""
         if self.options:
             return f"did you mean {shlex.join(self.options)}?"
+        if self.present["reference"] and not self.present["response"] and not self.blank.get("response"):
+            answers = (f"response={name}" for name in self.sources.get("reference", ()) if folded(name) == "answer")
+            mapping = "".join(f", or add --field {shlex.quote(path)} if they are in that field" for path in answers)
+            return f"the records have expected answers only; add your system's answers as 'response'{mapping}"
         return f"map fields with --field FIELD=PATH{offered(self.columns)}"
 
     @property
@@ -177,9 +183,32 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     remedy = options.pop() if len(options) == 1 else ()
     given = {word.partition("=")[0] for word in remedy} | source.mapper.fields.paths.keys()
     absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
+    meant = _meant(source, absent, notes, numbering or {}, referenced=present["reference"] > 0)
+    told = [note for note in notes.ranked(missing.ranked(below=records)) if note.text != NO_ID or "id" not in meant]
+    return Survey(
+        source.name, records, set_aside, _counted(refusals.listed, set_aside), names.renamed, dict(names.repeats),
+        present, blank, overridden, tuple(told), source.mapper.columns, source.recognised,
+        None if shard is None else in_shard, meant, identified,
+        {name: tuple(columns) for name, columns in source.mapper.sources.items()}, remedy,
+    )  # fmt: skip
+
+
+def _meant(
+    source: Source, absent: list[str], notes: Notes, numbering: Mapping[str, Hashes], *, referenced: bool
+) -> dict[str, tuple[str, ...]]:
+    """Return the options that probably provide the absent fields or the id; add notes on uncertain ones.
+
+    Gold data are never suggested: evidence next to a reference (``referenced``), or answers of a data set of questions.
+    """
     places = source.mapper.places
-    meant = {name: option for name in absent if (option := near_miss(name, places))}
-    for name in absent:
+    marked = not MARKS.isdisjoint(folded(path.rpartition(".")[2]) for path in places)
+    if marked or referenced:
+        places = {path: value for path, value in places.items() if not is_gold(path)}
+    near = {
+        name: near_miss(name, places) for name in absent if name != "response" or not marked or other_answer(places)
+    }
+    meant = {name: option for name, option in near.items() if option}
+    for name in near:
         if 1 < len(paths := candidates(name, places)) <= MAX_CHOICES and name not in meant:
             notes.add(f"no {name}; it may be {' or '.join(paths)}: add --field {name}=PATH", source.name)
     if len(absent) == len(WORDS) and (path := list_of_records(places)):
@@ -188,16 +217,9 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
     from_answer = any(folded(path) == "answer" for path in source.mapper.sources.get("response", ()))
     if from_answer and "response" not in source.mapper.fields.paths and (other := other_answer(places)):
-        gold = [] if present["reference"] else ["--field", "reference=answer"]
-        said = shlex.join(["--field", f"response={other}", *gold])
+        said = shlex.join(["--field", f"response={other}", *([] if referenced else ["--field", "reference=answer"])])
         notes.add(f"response: read from 'answer'; if that is the expected answer, add {said}", source.name)
-    told = [note for note in notes.ranked(missing.ranked(below=records)) if note.text != NO_ID or "id" not in meant]
-    return Survey(
-        source.name, records, set_aside, _counted(refusals.listed, set_aside), names.renamed, dict(names.repeats),
-        present, blank, overridden, tuple(told), source.mapper.columns, source.recognised,
-        None if shard is None else in_shard, meant, identified,
-        {name: tuple(columns) for name, columns in source.mapper.sources.items()}, remedy,
-    )  # fmt: skip
+    return meant
 
 
 def _numbering(record: Record, found: Mapping[str, Hashes] | None) -> dict[str, Hashes]:

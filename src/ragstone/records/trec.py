@@ -17,7 +17,7 @@ from typing import Any, Final
 from ragstone.records import autojudge
 from ragstone.records.fields import ALIASES
 from ragstone.records.jsontext import kind
-from ragstone.records.values import PASSAGE_IDS, PASSAGE_TEXTS, UnfitError
+from ragstone.records.values import PASSAGE_TEXTS, UnfitError
 from ragstone.types import NOTHING, Citation, Passage, Span, passage_id
 
 RUN: Final = "run_id"
@@ -48,7 +48,7 @@ def lifted(
     Also return the original place of each lifted field. ``mapped`` are fields that the user mapped and ``claimed`` the
     keys that such mappings read; neither is changed.
     """
-    if _is_flat(row):  # by far most rows
+    if autojudge.KEYS.isdisjoint(row) and not any(isinstance(row.get(name), dict) for name in OBJECTS):  # by far most
         return row, NOTHING
     lift = _Lift(dict(row), mapped, claimed)
     block = lift.object(BLOCK)
@@ -64,14 +64,6 @@ def lifted(
     lift.query()
     lift.documents()
     return lift.row, lift.names
-
-
-def _is_flat(row: Mapping[str, Any]) -> bool:
-    """Return whether a row has nothing to lift."""
-    for name in OBJECTS:
-        if isinstance(row.get(name), dict):
-            return False
-    return autojudge.KEYS.isdisjoint(row)
 
 
 def _is_report(row: Mapping[str, Any], block: Mapping[str, Any]) -> bool:
@@ -157,9 +149,11 @@ class _Lift:
     def documents(self) -> None:
         """Lift documents by id as contexts, in order; the key becomes the id because citations refer to it."""
         found = self.object("documents")
-        if found and all(_is_document(item) for item in found.values()) and self.free("contexts"):
+        texts = [[item.get(key) for key in PASSAGE_TEXTS] if isinstance(item, dict) else [] for item in found.values()]
+        if found and all(any(isinstance(text, str) for text in each) for each in texts) and self.free("contexts"):
             del self.row["documents"]
-            self.put("contexts", [_document(name, item) for name, item in found.items()], "documents")
+            own = {key: {"document_id": item["id"]} for key, item in found.items() if item.get("id") not in (None, key)}
+            self.put("contexts", [{**item, "id": key, **own.get(key, {})} for key, item in found.items()], "documents")
 
     def bank(self) -> None:
         """Lift topic id, title and nuggets of an AutoJudge bank."""
@@ -172,15 +166,6 @@ class _Lift:
         if "nuggets" not in self._mapped and not _holds(self.row.get("nuggets")):
             parts = autojudge.Parts(self.row.pop(autojudge.QUESTIONS, None), self.row.pop(autojudge.CLAIMS, None))
             self.put("nuggets", parts, autojudge.QUESTIONS)
-
-
-def _is_document(item: Any) -> bool:
-    return isinstance(item, dict) and any(isinstance(item.get(key), str) for key in PASSAGE_TEXTS)
-
-
-def _document(name: str, item: dict[str, Any]) -> dict[str, Any]:
-    own = item.get(PASSAGE_IDS[0])
-    return {**item, PASSAGE_IDS[0]: name, **({} if own in (None, name) else {"document_id": own})}
 
 
 def is_answer(value: Any) -> bool:
@@ -196,7 +181,8 @@ def answer(
     Citations are indexes into ``references`` or, without references, into the contexts. A citation without a target is
     kept in brackets, with a note. Blank sentences are skipped.
     """
-    places = _ids(references) or [passage.id for passage in contexts]
+    ids = references if isinstance(references, list) else []
+    places = [str(name) if isinstance(name, str | int) else "" for name in ids] or [one.id for one in contexts]
     known = frozenset(places)
     parts: list[str] = []
     found: list[Citation] = []
@@ -204,9 +190,8 @@ def answer(
     for number, sentence in enumerate(value, 1):
         body = sentence.get("text") if isinstance(sentence, dict) else None
         if not isinstance(body, str):
-            raise UnfitError(
-                f"sentence {number} of the answer has no text", "expected a string or a list of {text, citations}"
-            )
+            expected = "expected a string or a list of {text, citations}"
+            raise UnfitError(f"sentence {number} of the answer has no text", expected)
         if body.strip():
             parts.append(body)
             cited = _cited(sentence.get("citations"), places, known, number, notes)
@@ -215,19 +200,14 @@ def answer(
     return " ".join(parts), tuple(found)
 
 
-def _ids(references: Any) -> list[str]:
-    if not isinstance(references, list):
-        return []
-    return [str(name) if isinstance(name, str | int) else "" for name in references]
-
-
 def _cited(citations: Any, places: list[str], known: frozenset[str], number: int, notes: list[str]) -> tuple[str, ...]:
     if citations is None:
         return ()
     if not isinstance(citations, list | dict):
         raise UnfitError(f"'citations' of sentence {number} is {kind(citations)}", "expected a list of numbers or ids")
     found: dict[str, None] = {}  # ordered, without duplicates
-    for citation in citations:
+    for given in citations:
+        citation = int(given) if isinstance(given, float) and given.is_integer() else given  # as tables write it
         name = _name(citation, places, known)
         if not name:
             notes.append("response: a citation without a target")

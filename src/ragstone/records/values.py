@@ -27,7 +27,7 @@ PASSAGE_IDS: Final = (
 PLAIN_IDS: Final = frozenset(map(folded, PASSAGE_IDS))
 """`PASSAGE_IDS` folded, for other spellings: ``_id``, ``docId``."""
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body",
-                        "snippet")  # fmt: skip
+                        "snippet", "passage_text")  # fmt: skip
 TEXTS_OR_NAMES: Final = ("segment", "passage", "doc")
 """Keys that hold a passage's text or, next to a text under another key, the name of its document."""
 WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "data", "metadata")
@@ -73,10 +73,7 @@ BOTH: Final = "nuggets: duplicate nugget is both vital and okay; treated as vita
 LONG_NUGGET: Final = f"nuggets: a nugget has more than {LONGEST_NUGGET} words; it should be one fact"
 NO_IMPORTANCE: Final = "nuggets: importance is neither vital nor okay; ignored"
 NO_ASSIGNMENT: Final = "nuggets: assignment is not support, partial_support or not_support; ignored"
-NO_DIVISION: Final = "contexts: 'sentences' is not a list of strings; ignored"
-DIVIDED: Final = "list the passage's sentences in order, or omit 'sentences'"
-UNSORTED: Final = "contexts: passages are not in the order of their ranks; the order of the list is used"
-WRITTEN: Final = "contexts: a list given as a string was read as a list"
+SEVERAL_TEXTS: Final = "has several entries"
 
 
 class UnfitError(Exception):
@@ -113,16 +110,23 @@ def text(value: Any, _: list[str]) -> str:
 
 
 def reference(value: Any, notes: list[str]) -> str:
-    """Return a reference, which may be the only one in a list."""
-    return text(value[0] if isinstance(value, list) and len(value) == 1 else value, notes)
+    """Return a reference, which may be in a list of equal ones, or under ``text`` (SQuAD)."""
+    given = value.get("text") if isinstance(value, dict) else value
+    texts = [item.get("text") if isinstance(item, dict) else item for item in given] if isinstance(given, list) else []
+    if len(texts) > 1 and any(item != texts[0] for item in texts):
+        raise UnfitError(SEVERAL_TEXTS)
+    return text(texts[0] if texts else given, notes)
 
 
 def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[str, dict[str, Any]]]:
     """Return the contexts in order, and by passage id the other keys of their objects (score, title...)."""
     if isinstance(value, str):
         listed = _written_list(value)
-        notes += [WRITTEN] if listed is not None else []
+        notes += ["contexts: a list given as a string was read as a list"] if listed is not None else []
         value = listed if listed is not None else [value] if value.strip() else []
+    rows = rows_by_column(value) if isinstance(value, dict) else None  # of a data set of Hugging Face
+    if rows and all(_first(row, (*PASSAGE_TEXTS, "sentences")) for row in rows):
+        value = rows
     if not isinstance(value, list):
         raise UnfitError(f"expected a list of passages or one string, found {kind(value)}")
     if len(value) == 1 and isinstance(value[0], list) and all(isinstance(item, str | dict) for item in value[0]):
@@ -143,12 +147,20 @@ def passages(value: Any, notes: list[str]) -> tuple[tuple[Passage, ...], dict[st
             _check_division(body, rest["sentences"], number, notes)
     ranks: list[Any] = [rest.get("rank") for _, _, rest in found]
     if all(isinstance(rank, int) for rank in ranks) and ranks != sorted(ranks):
-        notes.append(UNSORTED)
+        notes.append("contexts: passages are not in the order of their ranks; the order of the list is used")
     names = _unique([name for name, _, _ in found], notes)
     made = tuple(
         Passage(name, body, rank) for rank, (name, (_, body, _)) in enumerate(zip(names, found, strict=True), 1)
     )
     return made, {name: rest for name, (_, _, rest) in zip(names, found, strict=True) if rest}
+
+
+def rows_by_column(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the rows of a table that is stored by column: equally long lists under several keys; else None."""
+    columns = list(value.values())
+    if len(columns) < 2 or not all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
+        return None
+    return [dict(zip(value, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 def readable(value: object) -> bool:
@@ -225,6 +237,9 @@ def _passage(item: Any, number: int, naming: Sequence[str]) -> tuple[str, str, d
     texts = [key for key in PASSAGE_TEXTS if key not in naming]
     name, item = _unwrapped(item, texts, naming)
     key = _first(item, texts)
+    sentences = item.get("sentences") if key is None else None
+    if isinstance(sentences, list) and all(isinstance(sentence, str) for sentence in sentences):
+        key, item = "sentences", {**item, "sentences": " ".join(map(str.strip, sentences))}
     if key is None:
         strings = {name: entry for name, entry in item.items() if isinstance(entry, str)}
         meant = max(strings, key=lambda name: (prose(strings[name]), len(strings[name])), default="")
@@ -246,10 +261,11 @@ def _check_division(body: str, given: Any, number: int, notes: list[str]) -> Non
     """Check that the given sentences occur in the passage, because labels refer to sentences by position."""
     own = division(given)
     if not own:
-        notes.append(NO_DIVISION)
+        notes.append("contexts: 'sentences' is not a list of strings; ignored")
     for place, (sentence, span) in enumerate(zip(own, located(body, own), strict=True), 1):
         if span is None and not sentence.isspace():
-            raise UnfitError(f"sentence {place} of passage {number} is not in its text", DIVIDED)
+            expected = "list the passage's sentences in order, or omit 'sentences'"
+            raise UnfitError(f"sentence {place} of passage {number} is not in its text", expected)
 
 
 def _unwrapped(item: dict[str, Any], texts: Sequence[str], naming: Sequence[str]) -> tuple[str, dict[str, Any]]:
