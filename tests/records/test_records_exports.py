@@ -77,7 +77,7 @@ def holders_of(value: Any) -> list[Any]:
         ("deepeval-run.json", "deepeval test cases: 1 record", PLAIN, (), None),
         ("mlflow.json", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
         ("mlflow-search.jsonl", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
-        ("bedrock.jsonl", "Bedrock evaluation records: 1 record", PLAIN, (), None),
+        ("bedrock.jsonl", "Bedrock results: 1 record", PLAIN, (), None),
         (
             "open-rag-eval.csv",
             "open-rag-eval results: 2 traces, 1 record; skipped: 1 without an answer",
@@ -251,6 +251,92 @@ def test_what_a_tool_retrieves_is_evidence_where_there_is_no_retriever(name: str
     assert "documents" not in record.meta["origin"]
     assert told(only(ROOT, tool, {**A, "parent_id": "root"}, LLM)) == [("q", "r", "A")]
     assert joined(ROOT, tool)[0] == list(contexts)
+
+
+def adk(author: str, *parts: dict[str, Any], run: str = "i1", at: float = 1.0, **more: Any) -> dict[str, Any]:
+    """An event as Google's ADK writes it."""
+    role = "user" if author == "user" or "functionResponse" in parts[0] else "model"
+    return {"id": f"{run}-{at}", "invocationId": run, "author": author, "timestamp": at, "actions": {},
+            "content": {"role": role, "parts": list(parts)}, **more}  # fmt: skip
+
+
+def test_events_of_googles_adk_are_joined_by_invocation() -> None:
+    """In a session or line by line, also under Python's names: what a tool returned, the last answer, earlier turns."""
+    call = {"functionCall": {"id": "f", "name": "kb", "args": {"q": "q"}}}
+    returned = {"functionResponse": {"id": "f", "name": "kb", "response": {"result": [{"content": "A"}]}}}
+    events = [
+        adk("user", {"text": "q0"}, run="i0", at=0.1),
+        adk("bot", {"functionResponse": {"response": {"result": "B"}}}, run="i0", at=0.2),
+        adk("bot", {"text": "r0"}, run="i0", at=0.3),
+        adk("user", {"text": "q"}, at=1),
+        adk("bot", call, at=2),
+        adk("bot", returned, at=3),
+        adk("bot", {"text": "r, thought", "thought": True}, {"text": "half"}, at=4, partial=True),
+        adk("bot", {"text": "Let me see.", "thought": True}, {"text": "r"}, at=5),
+        {"id": "x", "invocationId": "i1", "author": "bot", "timestamp": 6, "actions": {"stateDelta": {"a": 1}}},
+    ]
+    session = {"id": "s1", "appName": "app", "userId": "u", "state": {}, "events": events, "lastUpdateTime": 7}
+    python = [{"invocation_id": event["invocationId"], **{k: v for k, v in event.items() if k != "invocationId"}}
+              for event in events]  # fmt: skip
+    for rows in ([session], events, python):
+        with open_records(rows) as source:
+            found = [record for record in source if isinstance(record, Record)]
+            assert source.recognised == ("Google ADK events: 2 traces, 2 records",)
+        assert told(*found) == [("q0", "r0", "B"), ("q", "r", "A")]
+        earlier = [{"role": "user", "content": "q0"}, {"role": "assistant", "content": "r0"}]
+        assert found[1].meta.get("history", []) == (earlier if rows == [session] else [])
+    contents = [event["content"] for event in events if "content" in event]
+    assert told(only({"contents": contents})) == [("q", "r", "A")], "as Gemini is asked"
+
+
+def test_what_vectara_and_bedrock_return_is_read() -> None:
+    """The passages that an answer cites, each once, with the parts of the answer that cite them."""
+    result = {"text": "A", "score": 0.9, "document_id": "d1", "part_metadata": {}, "document_metadata": {}}
+    vectara = {"summary": "r", "response_language": "eng", "search_results": [result], "factual_consistency_score": 0.9}
+    for query in ("q", {"query": "q", "search": {}}):
+        record = only({"query": query, **vectara})
+        assert (told(record), record.contexts[0].id if record.contexts else "") == ([("q", "r", "A")], "d1")
+    assert told(only(vectara)) == [(None, "r", "A")]
+    a, b = ({"content": {"text": text, "type": "TEXT"}, "location": {"type": "S3"}} for text in "AB")
+    cited = [
+        {"generatedResponsePart": {"textResponsePart": {"text": part, "span": {"start": 0, "end": 1}}},
+         "retrievedReferences": references}
+        for part, references in (("One.", [a]), ("Two.", [b, a]), ("Gone.", [b]), ("Three.", []))
+    ]  # fmt: skip
+    row = {"sessionId": "s", "output": {"text": "One. Two. Three."}, "citations": cited}
+    record = only({"input": {"text": "q"}, **row})
+    assert told(record) == [("q", "One. Two. Three.", "AB")]
+    assert [(one.span.start, one.span.end, one.passages) for one in record.citations] == [
+        (0, 4, ("1",)), (5, 9, ("2", "1")), (10, 16, ()),
+    ]  # fmt: skip
+    assert "contexts: Bedrock returns only the cited passages" in record.notes
+    assert told(only(row)) == [(None, "One. Two. Three.", "AB")]
+
+
+def test_the_current_branch_of_a_chatgpt_export_is_read() -> None:
+    """Not an answer that was regenerated, nor what is between model and tools; a circle or a gap ends nothing."""
+
+    def node(name: str, parent: str | None, role: str = "", text: str = "", kind: str = "text", **more: Any) -> Any:
+        content = {"content_type": kind, **({"text": text} if kind == "tether_quote" else {"parts": [text]})}
+        message = {"id": name, "author": {"role": role, "name": None}, "content": content, "recipient": "all", **more}
+        return {"id": name, "message": message if role else None, "parent": parent, "children": []}
+
+    nodes = [
+        node("root", None), node("s", "root", "system"), node("u0", "s", "user", "q0"),
+        node("a0", "u0", "assistant", "r0"), node("u", "a0", "user", "q"), node("old", "u", "assistant", "old"),
+        node("c", "u", "assistant", "search('q')", "code", recipient="browser"),
+        node("t", "c", "tool", "A", "tether_quote"), node("th", "t", "assistant", "Hm.", "thoughts"),
+        node("a", "th", "assistant", "r"),
+    ]  # fmt: skip
+    row = {"title": "t", "id": "c1", "mapping": {one["id"]: one for one in nodes}, "current_node": "a"}
+    record = only(row)
+    assert (record.id, told(record)) == ("c1", [("q", "r", "A")])
+    assert [turn["content"] for turn in record.meta["history"]] == ["q0", "r0"]
+    assert told(only({**row, "current_node": None})) == [("q", "r", "A")], "the last one, where none is named"
+    row["mapping"]["s"]["parent"] = "a"
+    assert told(only(row)) == [("q", "r", "A")]
+    row["mapping"]["a0"]["parent"] = ["gone"]
+    assert told(only(row)) == [("q", "r", "A")]
 
 
 def test_spans_of_the_ai_sdk_are_read() -> None:
@@ -719,7 +805,7 @@ def test_several_ground_truths_are_kept_and_said() -> None:
     assert only({**row, "ground_truths": ["g"]}).reference == "g"
     record = only({**row, "ground_truths": ["g", "h"]})
     assert (record.reference, record.meta) == (None, {"ground_truths": ["g", "h"]})
-    assert record.notes[0] == "reference: 'ground_truths' has several entries; they are kept in meta"
+    assert record.notes[0] == "reference: 'ground_truths' has several entries, so it is kept in meta"
 
 
 def test_contexts_of_a_test_set_are_gold_until_there_is_an_answer() -> None:

@@ -20,7 +20,6 @@ from ragstone.records import (
     from_evaluators,
     from_frameworks,
     from_langfuse,
-    from_langsmith,
     from_spans,
     from_trulens,
 )
@@ -29,6 +28,7 @@ from ragstone.records.jsontext import as_row, kind
 from ragstone.records.mapping import Item, Row, Rows
 from ragstone.records.paths import MISSING, find, folded, root
 from ragstone.records.span_join import OTHER, Recognised, TraceSpan, joined
+from ragstone.records.values import rows_by_column
 from ragstone.types import NOTHING
 
 LOOKED_AT: Final = 10
@@ -44,17 +44,17 @@ WRAPPERS: Final = ("data", "input_data", "records", "rows", "results", "items", 
 
 
 class Export(Struct, frozen=True):
-    """One format: how it is recognised and how its rows are read.
+    """One format.
 
-    ``spans`` returns the spans of a row, to be joined by trace. Without it, ``row`` returns a row with canonical names,
-    or the reason to skip it. ``reads`` describes which field is read from where.
+    ``read`` returns a row with canonical names or the reason to skip it; nothing if the row has another format. With
+    ``spans``, which returns the spans of a row, to be joined by trace, it returns only whether the row has the format.
+    ``reads`` describes which field is read from where.
     """
 
     name: str
     title: str
     reads: str
-    fits: Callable[[Row], bool]
-    row: Callable[[Row], Row | str] = lambda row: row
+    read: Callable[[Row], Row | str | bool | None]
     spans: Callable[[Row], Iterable[TraceSpan]] | None = None
 
 
@@ -63,66 +63,49 @@ _ROOT: Final = (
     "contexts: the retriever spans, or the rerankers after them"
 )
 EXPORTS: Final = (
-    Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, spans=from_spans.spans),
-    Export("mlflow", "MLflow traces", _ROOT, from_spans.is_mlflow, spans=from_spans.mlflow_spans),
-    Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, spans=from_spans.spans),
-    Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, spans=from_langfuse.spans),
-    Export("langsmith", "LangSmith runs", _ROOT, from_langsmith.is_run, spans=from_langsmith.spans),
-    Export(
-        "trulens", "TruLens records",
-        "question: main_input; response: main_output; contexts: the results of retrieval calls or spans",
-        from_trulens.is_record, spans=from_trulens.spans,
-    ),
-    Export(
-        "llamaindex", "LlamaIndex responses", "response: response; contexts: source_nodes",
-        from_frameworks.is_llamaindex, from_frameworks.llamaindex_row,
-    ),
-    Export(
-        "langchain", "LangChain results",
-        "question: input or query; response: answer or result; contexts: context or source_documents",
-        from_frameworks.is_langchain, from_frameworks.langchain_row,
-    ),
-    Export(
-        "haystack", "Haystack answers", "question: query; response: data or replies; contexts: documents",
-        from_frameworks.is_haystack, from_frameworks.haystack_row,
-    ),
-    Export(
-        "promptfoo", "promptfoo results", "question and contexts: vars; response: response.output; generator: provider",
-        from_evaluators.is_promptfoo, from_evaluators.promptfoo_row,
-    ),
-    Export(
-        "phoenix-qa", "Phoenix answers with reference", "question: input; response: output; contexts: reference",
-        from_evaluators.is_phoenix_answer, from_evaluators.phoenix_row,
-    ),
-    Export(
-        "bedrock", "Bedrock evaluation records",
-        "question, response and contexts: the last of conversationTurns",
-        from_evaluators.is_bedrock, from_evaluators.bedrock_row,
-    ),
-    Export(
-        "open-rag-eval", "open-rag-eval results",
-        "question: query; response: generated_answer; contexts: the passages of all rows of an answer",
-        from_evaluators.is_passage, spans=from_evaluators.passage_spans,
-    ),
-    Export(
-        "ragas", "ragas samples",
-        "question: user_input; response: response; contexts: retrieved_contexts; or their older names",
-        from_evaluators.is_ragas, from_evaluators.ragas_row,
-    ),
-    Export(
-        "deepeval", "deepeval test cases",
-        "question: input; response: actual_output; contexts: retrieval_context (not context)",
-        from_evaluators.is_deepeval, from_evaluators.deepeval_row,
-    ),
-    Export(
-        "ragbench", "RAGBench rows", "question: question; response: response; contexts: documents",
-        from_evaluators.is_ragbench, from_evaluators.ragbench_row,
-    ),
-    Export(
-        "chat", "Conversations",
-        "question and response: the last user and assistant turns; contexts: the tool messages between them",
-        from_chat.is_chat, from_chat.record_row,
-    ),
+    Export("openinference", "OpenInference spans", _ROOT, from_spans.is_openinference, from_spans.spans),
+    Export("mlflow", "MLflow traces", _ROOT, from_spans.is_mlflow, from_spans.mlflow_spans),
+    Export("opentelemetry", "OpenTelemetry spans", _ROOT, from_spans.is_span, from_spans.spans),
+    Export("langfuse", "Langfuse observations", _ROOT, from_langfuse.is_langfuse, from_langfuse.spans),
+    Export("langsmith", "LangSmith runs", _ROOT, from_frameworks.is_langsmith, from_frameworks.langsmith_spans),
+    Export("trulens", "TruLens records",
+           "question: main_input; response: main_output; contexts: the results of retrieval calls or spans",
+           from_trulens.is_record, from_trulens.spans),
+    Export("llamaindex", "LlamaIndex responses", "response: response; contexts: source_nodes",
+           from_frameworks.llamaindex_row),
+    Export("langchain", "LangChain results",
+           "question: input or query; response: answer or result; contexts: context or source_documents",
+           from_frameworks.langchain_row),
+    Export("haystack", "Haystack answers", "question: query; response: data or replies; contexts: documents",
+           from_frameworks.haystack_row),
+    Export("adk", "Google ADK events",
+           "question and response: the user's message and the last answer of an invocation; "
+           "contexts: what its tools returned",
+           from_frameworks.is_adk, from_frameworks.adk_spans),
+    Export("promptfoo", "promptfoo results",
+           "question and contexts: vars; response: response.output; generator: provider",
+           from_evaluators.promptfoo_row),
+    Export("phoenix-qa", "Phoenix answers with reference", "question: input; response: output; contexts: reference",
+           from_evaluators.phoenix_row),
+    Export("bedrock", "Bedrock results",
+           "question, response and contexts: the last of conversationTurns; or input, output and citations",
+           from_evaluators.bedrock_row),
+    Export("vectara", "Vectara results", "question: query; response: summary; contexts: search_results",
+           from_evaluators.vectara_row),
+    Export("open-rag-eval", "open-rag-eval results",
+           "question: query; response: generated_answer; contexts: the passages of all rows of an answer",
+           from_evaluators.is_passage, from_evaluators.passage_spans),
+    Export("ragas", "ragas samples",
+           "question: user_input; response: response; contexts: retrieved_contexts; or their older names",
+           from_evaluators.ragas_row),
+    Export("deepeval", "deepeval test cases",
+           "question: input; response: actual_output; contexts: retrieval_context (not context)",
+           from_evaluators.deepeval_row),
+    Export("ragbench", "RAGBench rows", "question: question; response: response; contexts: documents",
+           from_evaluators.ragbench_row),
+    Export("chat", "Conversations",
+           "question and response: the last user and assistant turns; contexts: the tool messages between them",
+           from_chat.record_row),
 )  # fmt: skip
 """All exports, the most distinctive shape first. To add one, add a module in this package and an entry here."""
 
@@ -156,9 +139,9 @@ class Layout(Struct, frozen=True):
             tally.title, tally.format = export.title, export.name
             tally.unit = "trace" if export.spans is not None else ""
             if export.spans is not None:
-                known = from_spans.is_span if export.spans is from_spans.spans else export.fits
-                read = export.spans
-                yield from joined(whole, lambda row: read(row) if known(row) else (), tally)
+                known = from_spans.is_span if export.spans is from_spans.spans else export.read
+                spans = export.spans
+                yield from joined(whole, lambda row: spans(row) if known(row) else (), tally)
             else:
                 yield from _converted(whole, export, tally)
 
@@ -195,7 +178,7 @@ class Layout(Struct, frozen=True):
                 row = item[1]
                 if isinstance(row, dict) and not mapped.isdisjoint(row):
                     break
-                found = next((one for one in EXPORTS if one.fits(row)), None) if isinstance(row, dict) else None
+                found = next((one for one in EXPORTS if one.read(row)), None) if isinstance(row, dict) else None
         except RecordError as error:  # raised again after the rows before it
             return _broken(head, error), found
         return chain(head, rows), found
@@ -234,10 +217,9 @@ def _broken(head: Iterable[Item], error: RecordError) -> Iterator[Item]:
 def _converted(items: Iterable[Item], export: Export, tally: Recognised) -> Rows:
     for where, value in items:
         found: Any = value
-        if isinstance(value, dict) and export.fits(value):
-            found = export.row(value)
-        elif isinstance(value, dict) and not any(FIELD_OF.get(folded(name)) in OWN for name in value):
-            found = OTHER
+        if isinstance(value, dict):
+            plain = any(FIELD_OF.get(folded(name)) in OWN for name in value)
+            found = export.read(value) or (value if plain else OTHER)
         if isinstance(found, str):
             tally.left_out[found] += 1
             continue
@@ -251,9 +233,10 @@ def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
     if own:
         columns = _columns(row)
         return ("row", columns) if columns is not None else None
-    if any(export.fits(row) for export in EXPORTS):
+    if any(export.read(row) for export in EXPORTS):
         return None
-    if len(row) > 1 and all(isinstance(value, dict) for value in row.values()) and _are_records(row.values()):  # by id
+    parts = [{FIELD_OF.get(folded(name)) for name in value} & OWN for value in row.values() if isinstance(value, dict)]
+    if 1 < len(row) == len(parts) and len(set.intersection(*parts)) > 1:  # records by id, unlike inputs and outputs
         return "row", [{"id": name, **value} for name, value in row.items()]
     if isinstance(row.get("columns"), list) and isinstance(row.get("data"), list):  # pandas, orient="split"
         names = [str(name) for name in row["columns"]]
@@ -263,22 +246,11 @@ def _wrapped(row: Row) -> tuple[str, list[Any]] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _are_records(rows: Iterable[Row]) -> bool:
-    """Return whether objects have two of the main fields of a record in common, unlike inputs and outputs."""
-    return len(set.intersection(*({FIELD_OF.get(folded(name)) for name in row} & OWN for row in rows))) > 1
-
-
 def _columns(row: Mapping[str, Any]) -> list[Row] | None:
     """Return the rows of a table stored by column (``Dataset.to_dict``, ``DataFrame.to_json``), else None."""
-    columns = list(row.values())
-    if all(isinstance(column, dict) for column in columns):
-        keys = list(columns[0])
-        columns = [[column.get(key) for key in keys] for column in columns if list(column) == keys]
-    if not all(isinstance(column, list) for column in columns) or len(columns) < max(2, len(row)):
-        return None
-    named = dict(zip(row, columns, strict=True))
-    said = ("question", "response")
-    texts = [cell for name, column in named.items() if FIELD_OF.get(folded(name)) in said for cell in column]
-    if not texts or not all(isinstance(cell, str) for cell in texts) or len(set(map(len, columns))) != 1:
-        return None
-    return [dict(zip(named, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    indexes = [list(column) for column in row.values() if isinstance(column, dict)]
+    if len(indexes) == len(row) and all(index == indexes[0] for index in indexes):
+        row = {name: list(column.values()) for name, column in row.items()}
+    rows = rows_by_column(row)
+    said = [name for name in row if FIELD_OF.get(folded(name)) in ("question", "response")]
+    return rows if rows and said and all(isinstance(one[name], str) for one in rows for name in said) else None

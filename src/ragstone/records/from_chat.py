@@ -19,7 +19,7 @@ from ragstone.records.logged_texts import ChatTurn, answered, asked_last, docume
 from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find, folded
 
-TALKS: Final = ("messages", "chat.messages", "conversation", "conversations", "turns", "request.messages",
+TALKS: Final = ("messages", "mapping", "chat.messages", "conversation", "conversations", "turns", "request.messages",
                 "body.messages", "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input",
                 "inputs.messages", "history", "question", "query", "contents",
                 "request.contents")  # fmt: skip
@@ -32,27 +32,23 @@ EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext"
 DEEPEVAL: Final = frozenset(("scenario", "expectedoutcome"))
 """Folded names in deepeval's conversational test cases, whose ``context`` is gold."""
 TAGGED: Final = re.compile(r"<(context|documents?|sources?)>(.+?)</\1>", re.DOTALL | re.IGNORECASE)
-IN_PROMPT: Final = "contexts: read from tags in the prompt"
-IN_SYSTEM: Final = "contexts: read from the system message, below its heading"
-IN_QUESTION: Final = "contexts: read from the user message, between its headings"
 NONE_IN_SYSTEM: Final = "contexts: none found in the system message; put passages between <context> and </context>"
 NONE_IN_QUESTION: Final = NONE_IN_SYSTEM.replace("system", "user")
 UNANSWERED: Final = "conversation: later user turns have no answer; the last exchange before them is used"
 NO_USER, NO_ANSWER = "without a user message", "without an assistant answer"
 
 
-def is_chat(row: Row) -> bool:
-    """Return whether a row is a conversation without a question of its own."""
+def record_row(row: Row) -> Row | str | None:
+    """Return the last exchange as a row with canonical names and its history, or the reason to skip the row.
+
+    None means that the row is no conversation, or has a question of its own.
+    """
     asked = [row[name] for name in QUESTIONS if isinstance(row.get(name), str)]
     if asked and (len(asked) > 1 or any(folded(name) in EVIDENCE for name in row) or not _holds_contexts(asked[0])):
-        return False
-    path, found = _talk(row)
-    return bool(found) and (any(turn.role == "user" for turn in found) or path == "messages")
-
-
-def record_row(row: Row) -> Row | str:
-    """Return the last exchange as a row with canonical names and its history, or the reason to skip it."""
+        return None
     path, talk = _talk(row)
+    if not talk or (path != "messages" and all(turn.role != "user" for turn in talk)):
+        return None
     notes: list[str] = []
     written, response = _reply(row, path, notes)
     own: list[Any] | None = None
@@ -63,8 +59,8 @@ def record_row(row: Row) -> Row | str:
         if last < 0 or "tool" in after:
             return NO_ANSWER
         notes += [UNANSWERED] if "user" in after else []
-        said = opened(find(row, path))
-        own = shown_in(said[last]) if len(said) > last and isinstance(said[last], dict) else None
+        messages = _messages(row, path)
+        own = shown_in(messages[last]) if len(messages) > last and isinstance(messages[last], dict) else None
         response, talk = talk[last].text, talk[:last]
     else:
         reply: Any = find(row, written)
@@ -86,22 +82,33 @@ def record_row(row: Row) -> Row | str:
         beside = find(row, path.rpartition(".")[0])
         own = documents(beside, OF_EVIDENCE) if isinstance(beside, dict) else None
     if not any(folded(name) in EVIDENCE for name in rest):
-        shown, note = (own, "") if own is not None else _evidence(talk, replied)
-        found |= {"contexts": shown} if shown is not None else {}
-        found["question"] = _without_contexts(question.question, note)
+        shown, note, said = (own, "", question.question) if own is not None else _evidence(talk, replied)
+        found |= {"question": said, **({"contexts": shown} if shown is not None else {})}
         notes += [note] if note else []
     return {**found, NOTES: notes} if notes else found
 
 
 def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
     for path in TALKS:
-        value = find(row, path)
+        value = _messages(row, path)
         whole = path == "request.input" and isinstance(find(row, "response.output"), list)  # OpenAI's Responses API
         if isinstance(value, str) and (whole or (path in QUESTIONS and _holds_contexts(value))):
             value = [{"role": "user", "content": value}]
         if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
             return path, found
     return "", []
+
+
+def _messages(row: Row, path: str) -> Any:
+    """Return the value at a path; of ChatGPT's tree of messages (``mapping``), the branch of the current one."""
+    value = opened(find(row, path))
+    if path != "mapping" or not isinstance(value, dict):
+        return value
+    name, branch = row.get("current_node") or next(reversed(value), ""), list[Any]()
+    while isinstance(name, str) and isinstance(node := value.get(name), dict) and len(branch) < len(value):
+        branch.append(node.get("message"))
+        name = node.get("parent")
+    return [one for one in reversed(branch) if isinstance(one, dict) and one.get("recipient") in (None, "all")]
 
 
 def _shown_with(reply: Any) -> list[Any] | None:
@@ -127,37 +134,29 @@ def _reply(row: Row, path: str, notes: list[str]) -> tuple[str, str | None]:
     return "", None
 
 
-def _evidence(talk: list[ChatTurn], replied: list[ChatTurn]) -> tuple[list[Any] | None, str]:
-    """Return the passages of the last exchange, or None, and a note; ``replied`` are turns in a separate reply."""
+def _evidence(talk: list[ChatTurn], replied: list[ChatTurn]) -> tuple[list[Any] | None, str, str]:
+    """Return the passages of the last exchange, or None, a note, and the question without these passages.
+
+    With them, every passage would look relevant to the question. ``replied`` are turns in a separate reply.
+    """
     last, end = (
         max((at for at, turn in enumerate(part) if turn.role == "user"), default=-1) for part in (talk, replied)
     )
     steps = [*talk[last:], *replied[end + 1 :]]
     tools = [turn for turn in steps if turn.passages or (turn.role == "tool" and turn.text.strip())]
+    asked = talk[last].text
     if tools:
-        return [passage for turn in tools for passage in turn.passages], ""
+        return [passage for turn in tools for passage in turn.passages], "", asked
     systems = [turn.text for turn in talk if turn.role == "system"]
-    tagged = [match[2].strip() for text in [*systems, talk[last].text] for match in TAGGED.finditer(text)]
+    tagged = [match[2].strip() for text in [*systems, asked] for match in TAGGED.finditer(text)]
     if tagged:
-        return tagged, IN_PROMPT
+        return tagged, "contexts: read from tags in the prompt", TAGGED.sub("", asked).strip() or asked
     from ragstone.records import prompt_contexts  # noqa: PLC0415 - for these alone
 
     if shown := [item for text in systems for item in prompt_contexts.contexts_in(text)]:
-        return shown, IN_SYSTEM
-    asked = talk[last].text
-    if prompt_contexts.question_in(asked) and (shown := prompt_contexts.contexts_in(asked)):
-        return shown, IN_QUESTION
-    if prompt_contexts.has_heading(asked):
-        return None, NONE_IN_QUESTION
-    return None, NONE_IN_SYSTEM if any(map(prompt_contexts.mentions_contexts, systems)) else ""
-
-
-def _without_contexts(question: str, note: str) -> str:
-    """Return a question without its contexts; with them, every passage would look relevant to it."""
-    if note == IN_PROMPT:
-        return TAGGED.sub("", question).strip() or question
-    if note == IN_QUESTION:
-        from ragstone.records.prompt_contexts import question_in  # noqa: PLC0415 - for these alone
-
-        return question_in(question)
-    return question
+        return shown, "contexts: read from the system message, below its heading", asked
+    if (said := prompt_contexts.question_in(asked)) and (shown := prompt_contexts.contexts_in(asked)):
+        return shown, "contexts: read from the user message, between its headings", said
+    if prompt_contexts.HEADING.search(asked):
+        return None, NONE_IN_QUESTION, asked
+    return None, NONE_IN_SYSTEM if any(map(prompt_contexts.MENTION.search, systems)) else "", asked

@@ -1,72 +1,59 @@
-"""Read data sets of other evaluators, where aliases alone are not enough."""
+"""Read data sets of other evaluators and results of hosted services, where aliases alone are not enough.
+
+Each function returns the row with canonical names, or the reason to skip it; None if the row has another format.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from ragstone.records.fields import FIELD_OF, GOLD_KEPT, NOTES
 from ragstone.records.jsontext import opened
 from ragstone.records.logged_texts import answered, asked, shown_in
 from ragstone.records.mapping import Row
-from ragstone.records.paths import find, find_first, folded
+from ragstone.records.paths import MISSING, find, find_first, folded
 from ragstone.records.span_join import RETRIEVER, TraceSpan
 
 VARIABLES: Final = ("vars", "testCase.vars")
 OUTPUTS: Final = ("response.output", "output")
-TRUTHS = "ground_truths"
-SEVERAL_TRUTHS = "reference: 'ground_truths' has several entries; they are kept in meta"
 TEST_SET: Final = "evolution_type"
 """A column of the test sets of old ragas versions, whose contexts are gold until there is an answer."""
 RAGBENCH = frozenset(("documents_sentences", "response_sentences", "generation_model_name"))
 PHOENIX = frozenset(("context.span_id", "input", "output", "reference"))
 BARS = "contexts: split at each |, which deepeval's CSV puts between passages"
-PASSAGE_ROWS: Final = frozenset(("query_id", "query", "passage_id", "passage", "generated_answer"))
 ONE_TEXT = "contexts: a single text, since Phoenix joins all documents; export spans to keep them apart"
+PASSAGE_ROWS: Final = frozenset(("query_id", "query", "passage_id", "passage", "generated_answer"))
 
 
-def is_ragas(row: Row) -> bool:
-    """Return whether a row has the field names of any ragas version."""
-    return ("user_input" in row and "retrieved_contexts" in row) or isinstance(row.get(TRUTHS), list) or TEST_SET in row
+def _without(row: Row, *names: str) -> Row:
+    return {name: value for name, value in row.items() if name not in names}
 
 
-def ragas_row(row: Row) -> Row:
-    """Return the row with a single ground truth as its reference; the contexts of a test set are gold."""
+def ragas_row(row: Row) -> Row | None:
+    """Read a sample of any ragas version; the contexts of a test set without answers are gold."""
+    if not ({"user_input", "retrieved_contexts"} <= row.keys() or TEST_SET in row or "ground_truths" in row):
+        return None
     answers = (value for name, value in row.items() if FIELD_OF.get(folded(name)) == "response")
-    if TEST_SET in row and "contexts" in row and all(value is None for value in answers):
-        return {GOLD_KEPT: row["contexts"], **{name: value for name, value in row.items() if name != "contexts"}}
-    truths = row.get(TRUTHS)
-    if not isinstance(truths, list) or not truths or row.get("ground_truth"):
-        return row
-    if len(truths) > 1:
-        return {**row, NOTES: [SEVERAL_TRUTHS]}
-    rest = {name: value for name, value in row.items() if name != TRUTHS}
-    return {**rest, "reference": truths[0]}
+    gold = TEST_SET in row and "contexts" in row and all(value is None for value in answers)
+    return {GOLD_KEPT: row["contexts"], **_without(row, "contexts")} if gold else row
 
 
-def is_deepeval(row: Row) -> bool:
-    """Return whether a row has the field names of deepeval's files or results."""
-    return "input" in row and not {"actual_output", "actualOutput", "retrieval_context", "retrievalContext"}.isdisjoint(
-        row
-    )
-
-
-def deepeval_row(row: Row) -> Row:
-    """Return the row with its name as the id, and passages split at ``|``, which joins them in CSV files."""
+def deepeval_row(row: Row) -> Row | None:
+    """Read a test case, with its name as the id and passages split at ``|``, which joins them in CSV files."""
+    if "input" not in row or {"actualoutput", "retrievalcontext"}.isdisjoint(map(folded, row)):
+        return None
     row = {"id": row["name"], **row} if isinstance(row.get("name"), str) else row
     joined = [name for name in ("retrieval_context", "context") if isinstance(row.get(name), str) and "|" in row[name]]
     return {**row, **{name: row[name].split("|") for name in joined}, NOTES: [BARS]} if joined else row
 
 
-def is_ragbench(row: Row) -> bool:
-    """Return whether a row has the columns of RAGBench."""
-    return len(RAGBENCH.intersection(row)) > 1
-
-
-def ragbench_row(row: Row) -> Row:
-    """Return the row with the model that wrote the response as its generator."""
-    rest = {name: value for name, value in row.items() if name != "generation_model_name"}
-    return {**rest, "generator": row["generation_model_name"]} if row.get("generation_model_name") else row
+def ragbench_row(row: Row) -> Row | None:
+    """Read a row of RAGBench, with the model that wrote the response as its generator."""
+    if len(RAGBENCH.intersection(row)) < 2:
+        return None
+    model = row.get("generation_model_name")
+    return {**_without(row, "generation_model_name"), **({"generator": model} if model else {})}
 
 
 def is_passage(row: Row) -> bool:
@@ -83,20 +70,17 @@ def passage_spans(row: Row) -> Iterator[TraceSpan]:
     yield TraceSpan(name, f"{name} {row['passage_id']}", name, RETRIEVER, documents=[passage])
 
 
-def is_bedrock(row: Row) -> bool:
-    """Return whether a row is a record of a Bedrock evaluation, or of its results."""
-    turn = find(row, "conversationTurns[0]")
-    return isinstance(turn, dict) and not {"inputRecord", "output"}.isdisjoint(turn)
-
-
-def bedrock_row(row: Row) -> Row | str:
-    """Return the last turn with canonical names and the turns before it, or the reason to skip the row."""
-    turns = [turn for turn in row["conversationTurns"] if isinstance(turn, dict)]
+def bedrock_row(row: Row) -> Row | str | None:
+    """Read the last turn of a Bedrock evaluation, or what RetrieveAndGenerate returned (with ``input``, if logged)."""
+    turns = row.get("conversationTurns", [row] if find(row, "citations[0].retrievedReferences") is not MISSING else ())
+    turns = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    if not turns or {"inputRecord", "output"}.isdisjoint(turns[0]):
+        return None
     turns = [{**turn["inputRecord"], **turn} if isinstance(turn.get("inputRecord"), dict) else turn for turn in turns]
-    said = [(asked(turn.get("prompt")), answered(turn.get("output"))) for turn in turns]
-    if not said or said[-1][1] is None:
-        return "without an output"
+    said = [(asked(turn.get("prompt", turn.get("input"))), answered(turn.get("output"))) for turn in turns]
     question, response = said[-1]
+    if response is None:
+        return "without an output"
     history = [
         {"role": role, "content": text}
         for earlier, reply in said[:-1]
@@ -104,37 +88,54 @@ def bedrock_row(row: Row) -> Row | str:
         if text
     ]
     return {
-        **{name: value for name, value in row.items() if name != "conversationTurns"},
+        **_without(row, "conversationTurns", "input", "output", "citations"),
         "question": question and question.question,
         "response": response,
         "contexts": find_first(turns[-1], ("output.retrievedPassages.retrievalResults",)),
         "reference": answered(turns[-1].get("referenceResponses")) or None,
         **({"history": history} if history else {}),
+        **(_cited(response, row["citations"]) if "conversationTurns" not in row else {}),
     }
 
 
-def is_phoenix_answer(row: Row) -> bool:
-    """Return whether a row comes from ``get_qa_with_reference``, whose reference is the evidence."""
-    return set(row) >= PHOENIX
+def _cited(response: str, citations: list[Any]) -> Row:
+    """Return the passages that an answer cites, and the parts of it that cite them."""
+    shown: list[Any] = []
+    found, end = [], 0
+    for citation in citations:
+        given = find(citation, "retrievedReferences")
+        references = given if isinstance(given, list) else []
+        shown += [one for at, one in enumerate(references) if one not in (*shown, *references[:at])]
+        part = find(citation, "generatedResponsePart.textResponsePart.text")
+        if isinstance(part, str) and (start := response.find(part, end)) >= 0:
+            end = start + len(part)
+            names = [str(shown.index(one) + 1) for one in references]
+            found.append({"span": {"start": start, "end": end}, "passages": names})
+    return {"contexts": shown, "citations": found, NOTES: ["contexts: Bedrock returns only the cited passages"]}
 
 
-def phoenix_row(row: Row) -> Row:
-    """Return the row with its reference as the only context."""
-    rest = {name: value for name, value in row.items() if name not in ("context.span_id", "reference")}
+def vectara_row(row: Row) -> Row | None:
+    """Read the result of a query; it has the question only if that was logged with it."""
+    if "summary" not in row or not isinstance(find(row, "search_results[0].document_id"), str):
+        return None
+    question = asked(row.get("query"))
+    rest = _without(row, "summary", "search_results") | ({"query": question.question} if question else {})
+    return {**rest, "response": row["summary"], "contexts": row["search_results"]}
+
+
+def phoenix_row(row: Row) -> Row | None:
+    """Read a row of ``get_qa_with_reference``, whose reference is the evidence: its only context."""
+    if not set(row) >= PHOENIX:
+        return None
+    rest = _without(row, "context.span_id", "reference")
     return {**rest, "id": row["context.span_id"], "contexts": row["reference"], NOTES: [ONE_TEXT]}
 
 
-def is_promptfoo(row: Row) -> bool:
-    """Return whether a row is the result of one promptfoo test."""
-    return isinstance(find_first(row, VARIABLES), dict) and ("response" in row or "error" in row) and "provider" in row
-
-
-def promptfoo_row(row: Row) -> Row | str:
-    """Return the variables as fields, with output and provider; indexes and scores are kept under ``promptfoo``.
-
-    Return the reason to skip the row if it has no output.
-    """
-    variables: Row = find_first(row, VARIABLES)
+def promptfoo_row(row: Row) -> Row | str | None:
+    """Read the result of one test: variables as fields, output, provider; indexes and scores under ``promptfoo``."""
+    variables: Any = find_first(row, VARIABLES)
+    if not isinstance(variables, dict) or "provider" not in row or {"response", "error"}.isdisjoint(row):
+        return None
     output = opened(find_first(row, OUTPUTS))
     response = answered(output)
     if response is None:

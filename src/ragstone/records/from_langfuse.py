@@ -66,16 +66,8 @@ def _span(said: Row, trace: str) -> TraceSpan:
     if said.get("type") == "SPAN" and RETRIEVAL.search(str(said.get("name"))):
         kind = RETRIEVER if (found := documents(made)) and readable(found) else ""  # older SDKs have no retriever type
     return TraceSpan(
-        trace,
-        str(said.get("id")),
-        str(said.get("parentobservationid") or ""),
-        kind,
-        str(said.get("name") or ""),
-        moment(said.get("starttime")),
-        moment(said.get("endtime")),
-        said.get("level") == "ERROR",
-        said.get("input"),
-        made,
-        made if kind == RETRIEVER else None,
+        trace, str(said.get("id")), str(said.get("parentobservationid") or ""), kind, str(said.get("name") or ""),
+        moment(said.get("starttime")), moment(said.get("endtime")), said.get("level") == "ERROR",
+        said.get("input"), made, made if kind == RETRIEVER else None,
         str(said.get("model") or said.get("providedmodelname") or ""),
-    )
+    )  # fmt: skip

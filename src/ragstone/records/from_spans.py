@@ -121,20 +121,14 @@ def span_of(span: Row, trace: str, attributes: Row, resource: Row | None = None)
         **({"metadata": own} if isinstance(own, dict) and own else {}),
     }
     return TraceSpan(
-        trace,
-        str(_first(span, SPAN_ID) or ""),
-        str(_first(span, PARENT_ID) or ""),
+        trace, str(_first(span, SPAN_ID) or ""), str(_first(span, PARENT_ID) or ""),
         kind or (RETRIEVER if found is not None else ""),
         str(_first(said, TOOL_NAME) or span.get("name") or ""),
-        moment(_first(span, STARTED)),
-        moment(_first(span, ENDED)),
+        moment(_first(span, STARTED)), moment(_first(span, ENDED)),
         str(_first(span, STATUS)).upper().endswith("ERROR") or _first(span, STATUS) == 2,
-        _first(said, RERANKED) if kind == RERANKER else given,
-        made,
-        made if found is None and kind in (RETRIEVER, RERANKER) else found,
-        str(_first(said, MODEL) or ""),
-        meta,
-    )
+        _first(said, RERANKED) if kind == RERANKER else given, made,
+        made if found is None and kind in (RETRIEVER, RERANKER) else found, str(_first(said, MODEL) or ""), meta,
+    )  # fmt: skip
 
 
 def _bare(row: Row) -> Iterator[tuple[Row, Row]]:

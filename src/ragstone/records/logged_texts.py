@@ -39,9 +39,11 @@ EARLIER: Final = ("chathistory", "history", "conversationhistory")
 ERRORS: Final = ("error", "errors", "exception", "traceback")
 TEXTS: Final = ("text", "input_text", "output_text")
 ATTACHED: Final = ("document", "search_result")
-UNSAID: Final = (*ATTACHED, "reasoning", "thinking", "redacted_thinking")
+UNSAID: Final = (*ATTACHED, "reasoning", "thinking", "redacted_thinking", "thoughts", "reasoning_recap")
 """Types of message parts: texts; passages that the user attached; and all that are no part of the message's text."""
 SEVERAL: Final = "response: several replies; the first is used"
+RETURNED: Final = ("functionResponse", "function_response", "toolResult")
+"""Keys of the parts of a message in which Gemini and Bedrock put what a tool returned."""
 DEEPEST: Final = 6
 """Maximum depth of nested objects to search for a text."""
 
@@ -87,7 +89,9 @@ def _turn(item: Any) -> ChatTurn | None:
     if "role" not in item and kind.endswith(("reasoning", "_call", "_call_output")):  # OpenAI's Responses API
         returned = item.get("results") or item.get("output") or ()
         return ChatTurn("tool" if returned else "assistant", "", _passages(returned))
-    role = ROLES.get(str(item.get("role") or item.get("_role") or item.get("type") or item.get("from")).lower())
+    author = item["author"] if isinstance(item.get("author"), dict) else {}  # ChatGPT
+    said_by = (item.get("role"), item.get("_role"), author.get("role"), item.get("type"), item.get("from"))
+    role = ROLES.get(str(next(filter(None, said_by), None)).lower())
     if isinstance(by_user := item.get("isCreatedByUser"), bool):  # LibreChat
         role = "user" if by_user else "assistant"
     names = ("content", "_content", "contents", "parts", "blocks", "text", "value", "message", "refusal")
@@ -96,6 +100,10 @@ def _turn(item: Any) -> ChatTurn | None:
         return None
     contents = item[keys[0]]
     parts = [part for part in contents if isinstance(part, dict)] if isinstance(contents, list) else []
+    returned = [part[key] for part in parts for key in RETURNED if isinstance(part.get(key), dict)]
+    if returned:
+        found = (_passages(held.get("response", held.get("content"))) for held in returned)
+        return ChatTurn("tool", "", tuple(passage for each in found for passage in each))
     if any(part.get("type") == "tool_result" for part in parts):
         role = "tool"  # Anthropic gives these the role "user"
     text = next((text for key in keys if (text := _content(item[key]))), "")
@@ -111,13 +119,14 @@ def _content(value: Any) -> str:
         return "".join(map(_content, value))
     if not isinstance(value, dict) or _part(value) in UNSAID or value.get("thought") is True:
         return ""
-    names = ("text", "content", "value", "message_content", "response", "resource", "refusal")
+    names = ("text", "content", "parts", "value", "message_content", "response", "resource", "refusal")
     return next((text for name in names if (text := _content(value.get(name)))), "")
 
 
 def _part(value: Any) -> str:
     """Return the type of a part of a message; empty if it is none."""
-    return str(value.get("type") or value.get("block_type") or "") if isinstance(value, dict) else ""
+    names = ("type", "block_type", "content_type")
+    return str(next((value[name] for name in names if value.get(name)), "")) if isinstance(value, dict) else ""
 
 
 def _is_content(parts: Sequence[Any]) -> bool:
@@ -135,7 +144,10 @@ def _passages(value: Any) -> tuple[Any, ...]:
         text = "\n".join(map(_content, parts if isinstance(parts, list) else [parts])) or inner.get("data")
         return ({**value, "content": text},) if isinstance(text, str) and inner.get("type") != "base64" else ()
     if isinstance(value, dict):
-        return _passages(value.get("content") if _part(value) == "tool_result" else _content(value))
+        if _part(value) == "tool_result":
+            return _passages(value.get("content"))
+        found = documents(value)
+        return tuple(found) if found and readable(found) else _passages(_content(value) or answered(value))
     listed = isinstance(value, list) and not any(map(_part, value))
     found = documents(value) if listed or (value and opened(value) is not value) else None
     if found is not None and readable(found):
@@ -248,12 +260,12 @@ def is_error(value: Any) -> bool:
 
 def _is_stream(items: Sequence[Any]) -> bool:
     """Return whether all items are strings or stream chunks; several complete answers are not one answer."""
-    if all(isinstance(item, str) for item in items):
-        return True
-    return all(isinstance(item, dict) and _is_chunk(item) for item in items)
+    return all(isinstance(item, str) for item in items) or all(map(_is_chunk, items))
 
 
-def _is_chunk(item: Mapping[str, Any]) -> bool:
+def _is_chunk(item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
     if "chunk" in str(item.get("object") or item.get("type") or item.get("id") or "").lower():
         return True
     choices = item.get("choices", [item])  # MLflow's chunks are choices themselves

@@ -21,7 +21,7 @@ def _line(words: str, end: str = "") -> str:
     return rf"^(?:[#*_ \t]*(?:{words})[*_]*[ \t]*:[*_]*|#{{1,6}}[ \t]+(?:{words})[ \t]*$){end}"
 
 
-_HEADING: Final = re.compile(
+HEADING: Final = re.compile(
     _line(rf"(?:{_FIRST}(?:{_KIND}|context information|search results)|retrieved [\w -]{{1,40}}?)(?: below)?")
     + r"|^(?:use the )?context information (?:is )?below(?: to assist the user)?\.?",
     re.IGNORECASE | re.MULTILINE,
@@ -44,17 +44,12 @@ _ITEM: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BULLET: Final = re.compile(r"^[ \t]*[-*\u2022][ \t]+", re.MULTILINE)
-_MENTION: Final = re.compile(rf"\b(?:{_KIND}|retrieved)\b", re.IGNORECASE)
-
-
-def mentions_contexts(message: str) -> bool:
-    """Return whether a message mentions contexts at all."""
-    return _MENTION.search(message) is not None
+MENTION: Final = re.compile(rf"\b(?:{_KIND}|retrieved)\b", re.IGNORECASE)
 
 
 def contexts_in(message: str) -> list[str]:
     """Return the passages after a context heading in a message; empty if there are none or they are unclear."""
-    heading = _HEADING.search(message)
+    heading = HEADING.search(message)
     if heading is None:
         return []
     after = _NEXT.search(message, heading.end())
@@ -62,17 +57,12 @@ def contexts_in(message: str) -> list[str]:
     return [text for item in _divided(body, closed=after is not None) if (text := item.strip())]
 
 
-def has_heading(message: str) -> bool:
-    """Return whether a message has a context heading."""
-    return _HEADING.search(message) is not None
-
-
 def question_in(message: str) -> str:
     """Return the text after a heading such as ``Question:`` that follows the contexts in a user message.
 
     It is empty if there is none, or if another heading follows, such as the question of an example.
     """
-    heading = _HEADING.search(message)
+    heading = HEADING.search(message)
     asked = _QUESTION.search(message, heading.end()) if heading else None
     question = _ANSWER.sub("", message[asked.end() :]).strip() if asked else ""
     return "" if _NEXT.search(question) else question

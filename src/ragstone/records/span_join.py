@@ -46,20 +46,11 @@ RETRIEVAL: Final = re.compile(r"retriev|(?<!re)search", re.IGNORECASE)
 
 DEEPEST: Final = 200
 """Maximum number of ancestors of a span to follow."""
-NO_RETRIEVER: Final = "without a retriever span"
-NO_TEXT: Final = "with documents that have no text"
-NO_ANSWER: Final = "without an answer"
 OTHER: Final = "with an unexpected structure"
-FAILED: Final = "failed before answering"
-MERGED: Final = "contexts: a passage found by two retriever spans is kept once"
-LATE: Final = "contexts: a retriever span after the answer is left out"
-AS_JSON: Final = "response: JSON is kept as text"
 PROMPT: Final = "question: a prompt that contains passages; log the user's question as the input of the root span"
 SHORT: Final = 20
 """Passages of at most this many characters may occur in a question by chance."""
 SEVERAL: Final = "trace: several root spans with retrievers; each becomes a record"
-JOINED: Final = "trace: several steps with a retriever and an answer; joined"
-TOOLS: Final = "contexts: read from tool spans, since the trace has no retriever span"
 
 
 class TraceSpan(NamedTuple):
@@ -180,32 +171,32 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     response = next((text for output in outputs if (text := answered(output, notes)) is not None), None)
     if response is None and not any(map(is_error, outputs)):  # the answer itself is JSON
         response = next((output for output in outputs if isinstance(output, str)), None)
-        notes += [AS_JSON] if response is not None else []
+        notes += ["response: JSON is kept as text"] if response is not None else []
     output = opened(root.output)
     held = shown_in(output) if isinstance(output, dict) else None
     retrieval = tree.retrieval
     if not retrieval and not held:
         tools = (span._replace(documents=_searched(span)) for span in spans if span.kind == TOOL)
         if retrieval := [span for span in tools if span.documents]:
-            notes = [*notes, TOOLS]
+            notes = [*notes, "contexts: read from tool spans, since the trace has no retriever span"]
     by_llm = llm is not None and answered(llm.output) == response
     seen = [span for span in retrieval if not llm or not by_llm or not 0 < llm.end < span.start]
     if 0 < len(seen) < len(retrieval):
-        retrieval, notes = seen, [*notes, LATE]
+        retrieval, notes = seen, [*notes, "contexts: a retriever span after the answer is left out"]
     documented, said_of_them = _shown(retrieval)
     shown = [one.item for one in documented] if retrieval else None
     notes = [*notes, *said_of_them]
     if not retrieval:
         shown = held
         if not shown and needs_retriever:
-            return NO_RETRIEVER
+            return "without a retriever span"
     if question is None and retrieval:
         question = asked(retrieval[0].input)
     if response is None:
         failed = root.failed or (llm and llm.failed) or any(map(is_error, outputs))
-        return FAILED if failed else NO_ANSWER
+        return "failed before answering" if failed else "without an answer"
     if not readable(shown or []):
-        return NO_TEXT
+        return "with documents that have no text"
     origin: Row = {"trace": root.trace, "span": root.id}
     logged = (span.kind == TOOL or span.documents == span.output for span in retrieval)  # as plain output
     if documented and not any(logged):
@@ -224,7 +215,7 @@ def record_of(tree: _Tree, notes: list[str], *, needs_retriever: bool) -> Row | 
     row |= {"generator": model} if model else {}
     if root.failed or any(span.failed for span in spans if span.kind in (RETRIEVER, RERANKER)):
         notes.append("trace: contains a failed span")
-    notes += [JOINED] if len(tree.inside(root.id)) > 1 else []
+    notes += ["trace: several steps with a retriever and an answer; joined"] if len(tree.inside(root.id)) > 1 else []
     return {**row, NOTES: notes} if notes else row
 
 
@@ -341,15 +332,12 @@ class _Tree:
 
 
 class _Found(NamedTuple):
-    """A document with its span and its position among that span's documents."""
+    """A document with its span, its position among that span's documents, and the key by which it is compared."""
 
     item: Any
     span: str
     place: int
-
-    @property
-    def same(self) -> str:
-        return _same(self.item)
+    same: str
 
 
 def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
@@ -358,7 +346,7 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
     known: set[str] = set()
     notes: list[str] = []
     for span in retrieval:
-        found = [_Found(item, span.id, place) for place, item in enumerate(_documents(span))]
+        found = [_Found(item, span.id, place, _same(item)) for place, item in enumerate(_documents(span))]
         if span.kind == RERANKER:
             before = documents(span.input)
             given = known if before is None else {*map(_same, before), *(one.same for one in found)}
@@ -366,7 +354,7 @@ def _shown(retrieval: Sequence[TraceSpan]) -> tuple[list[_Found], list[str]]:
             known = {one.same for one in shown}
             continue
         new = [one for one in found if one.same not in known]
-        notes += [MERGED] if len(new) < len(found) else []
+        notes += ["contexts: a passage found by two retriever spans is kept once"] if len(new) < len(found) else []
         shown += new
         known.update(one.same for one in new)
     return shown, notes
