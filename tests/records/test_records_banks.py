@@ -158,7 +158,7 @@ def test_what_is_odd_in_a_bank_is_noted() -> None:
     assert [(note.text.partition(",")[0], note.count, note.example) for note in bank.notes] == [
         ("nuggets: importance is neither vital nor okay; ignored", 2, "records item 1"),
         ("nuggets: duplicate nugget left out", 1, "records item 1"),
-        ("question: differs from that of the first record for this topic", 1, "records item 2"),
+        ("question: differs from that of the topic's first record", 1, "records item 2"),
         ("nuggets: the list is empty", 1, "records item 4"),
         ("nuggets: skipped a record without nuggets", 1, "records item 6"),
     ]

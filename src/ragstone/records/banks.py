@@ -29,12 +29,6 @@ from ragstone.records.survey import Note, Notes
 from ragstone.segment import folded
 from ragstone.types import Nugget, Record
 
-NOT_IN_BANK: Final = "nuggets: the bank has no nuggets for this topic"
-OTHER_QUESTION: Final = "nuggets: the bank has a different question for this topic"
-EMPTY: Final = "nuggets: the list is empty"
-NONE_HERE: Final = "nuggets: skipped a record without nuggets"
-REWORDED: Final = "question: differs from that of the first record for this topic, which is used"
-
 OF_NUGGETS: Final = frozenset(
     (values.BLANK_NUGGET, values.SAME_NUGGET, values.BOTH, values.LONG_NUGGET, values.NO_IMPORTANCE, autojudge.NEGATED)
 )
@@ -64,13 +58,13 @@ class Bank(Struct, frozen=True):
         found = self.nuggets.get(topic)
         notes = [note for note in record.notes if note not in OF_NUGGETS and note != values.NO_ASSIGNMENT]
         if found is None:
-            notes.append(NOT_IN_BANK)
+            notes.append("nuggets: the bank has no nuggets for this topic")
         question, asked = record.question, self.questions.get(topic, "")
         if found is not None and asked:
             if not (question or "").strip():
                 question = asked
             elif not folded(question or "").startswith(folded(asked)):  # a title may start the full request
-                notes.append(OTHER_QUESTION)
+                notes.append("nuggets: the bank has a different question for this topic")
         return replace(record, question=question, nuggets=found, notes=tuple(notes))
 
 
@@ -115,7 +109,7 @@ class _Gathered:
         for record in records:
             assert isinstance(record, Record), "a source that stops sets nothing aside"
             if record.nuggets is None:
-                self._notes.add(NONE_HERE, record.where)
+                self._notes.add("nuggets: skipped a record without nuggets", record.where)
             else:
                 self._add(record, topic)
         return self
@@ -125,9 +119,8 @@ class _Gathered:
         if NO_ID in record.notes:
             name = topic
         if not name:
-            raise RecordError(
-                record.where, "nuggets without a topic", "expected an id next to them: qid, topic_id, ..."
-            )
+            expected = "expected an id next to them: qid, topic_id, ..."
+            raise RecordError(record.where, "nuggets without a topic", expected)
         nuggets = tuple(replace(nugget, assignment=None) for nugget in record.nuggets or ())
         known = self._nuggets.get(name)
         if known is None:
@@ -136,13 +129,13 @@ class _Gathered:
                 if note in OF_NUGGETS:
                     self._notes.add(note, record.where)
             if not nuggets:
-                self._notes.add(EMPTY, record.where)
+                self._notes.add("nuggets: the list is empty", record.where)
         elif _canonical(known) != _canonical(nuggets):
             found = f"the nuggets of topic {excerpt(name)} differ from an earlier list ({_difference(known, nuggets)})"
             raise RecordError(record.where, found, "expected one list of nuggets for each topic")
         question = record.question or ""
         if question.strip() and self._questions.setdefault(name, question) != question:
-            self._notes.add(REWORDED, record.where)
+            self._notes.add("question: differs from that of the topic's first record, which is used", record.where)
 
     def bank(self) -> Bank:
         if not self._nuggets:
@@ -184,11 +177,8 @@ def autojudge_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) 
     claims = {}
     for nugget in nuggets:
         text = _whole(nugget.text)
-        claims[text] = {
-            "claim": text,
-            "claim_id": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
-            "query_id": _whole(topic),
-        }
+        name = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+        claims[text] = {"claim": text, "claim_id": name, "query_id": _whole(topic)}
         if nugget.importance:
             claims[text]["importance"] = nugget.importance
     asked = {"title_query": _whole(question)} if question else {}
@@ -198,8 +188,4 @@ def autojudge_line(topic: str, question: str | None, nuggets: Iterable[Nugget]) 
 
 def _whole(text: str) -> str:
     """Return the text with lone surrogates, which models may write, replaced so that UTF-8 can encode it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

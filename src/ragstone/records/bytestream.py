@@ -71,15 +71,10 @@ class Stream:
         while (rest := self._guarded(self._handle.readline, CHUNK)) and not rest.endswith(b"\n"):
             pass
 
-    def read(self) -> bytes:
-        """Return at most `CHUNK` bytes, as soon as some are available; empty at the end of the file."""
-        chunk = self._guarded(cast("io.BufferedReader", self._handle).read1, CHUNK)
-        self.lines += chunk.count(b"\n")
-        return chunk
-
     def chunks(self) -> Iterator[bytes]:
-        """Yield the whole stream in chunks."""
-        while chunk := self.read():
+        """Yield the whole stream in chunks of at most `CHUNK` bytes, as soon as some are available."""
+        while chunk := self._guarded(cast("io.BufferedReader", self._handle).read1, CHUNK):
+            self.lines += chunk.count(b"\n")
             yield chunk
 
     def _guarded(self, read: Callable[[int], bytes], size: int) -> bytes:
@@ -150,16 +145,15 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
     """Check a file and detect its compression; raise RecordError if it is missing, unreadable, empty or a pipe."""
     try:
         if path.is_fifo():  # opening it could wait for ever
-            raise RecordError(
-                str(path), "this is a pipe, which can be read only once", "use standard input (-) or a file"
-            )
+            found = "this is a pipe, which can be read only once"
+            raise RecordError(str(path), found, "use standard input (-) or a file")
         with path.open("rb") as handle:
             head = handle.read(4)
     except IsADirectoryError:
         raise RecordError(str(path), "this is a directory", "specify one file in it") from None
     except FileNotFoundError as error:
-        found = reason(error) + ("" if path.suffix else " or folder")
-        raise RecordError(str(path), found, _nearest(path)) from None
+        missing = reason(error) + ("" if path.suffix else " or folder")
+        raise RecordError(str(path), missing, _nearest(path)) from None
     except OSError as error:
         raise RecordError(str(path), reason(error)) from None
     except ValueError:  # a NUL in the name
@@ -170,11 +164,8 @@ def origin_of(path: Path, *, name: str = "") -> Origin:
     ending = path.suffix.lower()
     if ending in COMPRESSIONS:
         if COMPRESSIONS[ending] != compression:
-            raise RecordError(
-                str(path),
-                f"named {ending}, but not {COMPRESSIONS[ending]} data",
-                "rename the file to match its content",
-            )
+            found = f"named {ending}, but not {COMPRESSIONS[ending]} data"
+            raise RecordError(str(path), found, "rename the file to match its content")
         ending = path.with_suffix("").suffix.lower()
     return Origin(name or path.name, path, ending, compression)
 

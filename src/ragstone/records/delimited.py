@@ -113,15 +113,9 @@ def _next(rows: Iterator[list[str]], lines: _Lines) -> list[str] | RecordError |
     except RefusedError as error:
         return RecordError(lines.where, *error.args)
     except csv.Error as error:
-        return RecordError(lines.where, f"not CSV: {_REASONS.get(str(error), error)}", 'write quotes as in "a ""b"" c"')
-
-
-_REASONS: Final = {
-    "unexpected end of data": "a quote is opened in this row and never closed",
-    "',' expected after '\"'": "text between a closing quote and the next comma",
-    "';' expected after '\"'": "text between a closing quote and the next semicolon",
-    "'\t' expected after '\"'": "text between a closing quote and the next tab",
-}
+        found = str(error).replace("unexpected end of data", "a quote is opened in this row and never closed")
+        found = "text between a closing quote and the next delimiter" if "expected after" in found else found
+        return RecordError(lines.where, f"not CSV: {found}", 'write quotes as in "a ""b"" c"')
 
 
 def _header(name: str, cells: list[str] | RecordError | None) -> list[str]:

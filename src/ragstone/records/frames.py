@@ -26,7 +26,6 @@ from ragstone.records.mapping import Item, Mapper, Rows
 from ragstone.records.python_values import dumps, first_line, plain_row, plain_rows
 from ragstone.types import Record
 
-Items = Callable[[], Rows]
 BATCH: Final = 128
 """Rows per batch; a row of a RAG trace has about 10 KB."""
 
@@ -35,7 +34,7 @@ SCHEME: Final = "hf://"
 ADDRESS: Final = re.compile(r"hf://(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<config>[^@/]+))?(?:@(?P<split>[^@/]+))?")
 
 
-def reader(source: Any) -> tuple[str, Items]:
+def reader(source: Any) -> tuple[str, Callable[[], Rows]]:
     """Return a display name and a reader for a source that is not a file.
 
     The source can be read repeatedly, except for an iterator, which must be spooled first. Raise InputError for an
@@ -48,7 +47,9 @@ def reader(source: Any) -> tuple[str, Items]:
     if splits:
         return reader(next(iter(splits.values())))
     if callable(getattr(source, "itertuples", None)) or callable(getattr(source, "iter_rows", None)):
-        return name, partial(_frame_rows, name, source)
+        return name, lambda: plain_rows(
+            name, _pandas(source) if hasattr(source, "itertuples") else source.iter_rows(named=True)
+        )
     if callable(getattr(source, "collect_schema", None)):
         raise InputError(f"a {name} has no rows yet: call collect() first")
     if isinstance(source, Mapping):
@@ -60,10 +61,6 @@ def reader(source: Any) -> tuple[str, Items]:
         )
     label = "records" if name in ("list", "tuple") else name
     return label, partial(_items, label, source)
-
-
-def _frame_rows(name: str, frame: Any) -> Rows:
-    return plain_rows(name, _pandas(frame) if hasattr(frame, "itertuples") else frame.iter_rows(named=True))
 
 
 def _items(label: str, rows: Iterable[object]) -> Rows:

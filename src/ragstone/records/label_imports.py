@@ -138,14 +138,10 @@ def _label_studio(row: Row, skipped: Counter[str]) -> Iterator[Row]:
             if len(choices) != 1:
                 raise ValueError(f"{len(choices)} choices for a unit, not one")
             (label,) = choices
-            said = {"label": label, "annotator": _who(annotation), "seconds": annotation.get("lead_time")}
-            yield {**_given(row["data"], region.get("from_name")), **said}
-
-
-def _who(annotation: Mapping[str, Any]) -> str:
-    who = annotation.get("completed_by")
-    named = (who.get("email") or who.get("id")) if isinstance(who, dict) else who
-    return "" if named is None else str(named)
+            who = annotation.get("completed_by")
+            named = (who.get("email") or who.get("id")) if isinstance(who, dict) else who
+            said = {"annotator": "" if named is None else str(named), "seconds": annotation.get("lead_time")}
+            yield {**_given(row["data"], region.get("from_name")), "label": label, **said}
 
 
 def _argilla(row: Row, skipped: Counter[str]) -> Iterator[Row]:

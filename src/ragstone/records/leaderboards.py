@@ -31,9 +31,6 @@ COLUMNS: Final[Mapping[Form, tuple[str, ...]]] = {
     "tot": ("run", "measure", "topic", "value"),
     "ir_measures": ("run", "topic", "measure", "value"),
 }
-KEYS: Final = {"run": "run_id", "topic": "topic_id", "measure": "measure", "value": "value"}
-"""The keys of a JSON line."""
-
 OWN_NAME: Final = "runid"
 """The measure of trec_eval's first row, whose value is the run's name rather than a number."""
 
@@ -150,13 +147,17 @@ def filled_lines(origin: Origin) -> list[tuple[str, bytes]]:
     return found
 
 
-def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
-    """Return the cells of each line; raise RecordError unless all lines have the same 3 or 4 columns."""
-    found: list[tuple[str, list[str]]] = []
+def cells_of(lines: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the cells of each line, separated by white space, with its place; raise RecordError if it is not text."""
     for where, text in lines:
         if wrong := not_text(text):
             raise RecordError(where, *wrong)
-        found.append((where, text.decode().split()))
+        yield where, text.decode().split()
+
+
+def _cells(lines: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[str]]]:
+    """Return the cells of each line; raise RecordError unless all lines have the same 3 or 4 columns."""
+    found = list(cells_of(lines))
     wide = len(found[0][1])
     if wide not in (3, 4):
         shown = "; ".join(f"{form}: {' '.join(columns)}" for form, columns in COLUMNS.items())
@@ -218,7 +219,7 @@ def _of_json(text: bytes, where: str) -> Iterator[LeaderboardRow]:
 
 
 def _of_object(row: Mapping[str, Any], where: str) -> LeaderboardRow:
-    for key in KEYS.values():
+    for key in ("run_id", "topic_id", "measure", "value"):
         if row.get(key) is None:
             raise RecordError(where, "missing", _WANTED, field=key)
     value = row["value"]

@@ -20,16 +20,13 @@ from ragstone.errors import RecordError
 from ragstone.records.bytestream import origin_of
 from ragstone.records.fields import FIELD_OF
 from ragstone.records.jsontext import excerpt, not_text
-from ragstone.records.leaderboards import filled_lines
+from ragstone.records.leaderboards import cells_of, filled_lines
 from ragstone.records.mapping import NO_ID
 from ragstone.records.paths import folded
 from ragstone.records.source import open_records
 from ragstone.types import Record, passage_id
 
 REQUEST: Final = ("title", "problem_statement", "background")
-UNKNOWN: Final = "question: topic is not in the topics file"
-NOT_JUDGED: Final = "relevant: topic is not in the qrels"
-EXPECTED: Final = "expected TOPIC ITERATION ID GRADE, as in: 1 0 doc7 2"
 
 
 class Topics(Struct, frozen=True):
@@ -43,7 +40,7 @@ class Topics(Struct, frozen=True):
             return record
         question = self.questions.get(record.topic or record.id)
         if question is None:
-            return replace(record, notes=(*record.notes, UNKNOWN))
+            return replace(record, notes=(*record.notes, "question: topic is not in the topics file"))
         return replace(record, question=question)
 
 
@@ -78,17 +75,13 @@ def _of_records(source: Any) -> Iterator[tuple[str, str, str]]:
     with open_records(source) as records:
         for record in records:
             assert isinstance(record, Record), "a source that stops sets nothing aside"
-            question = record.question or _request(record.meta)
+            texts = [] if record.question else [record.meta.get(name) for name in REQUEST]
+            question = record.question or "\n".join(text for text in texts if isinstance(text, str) and text.strip())
             name = record.topic or record.id
             if NO_ID in record.notes or not question.strip():
                 what = "without an id" if question.strip() else "without a question"
                 raise RecordError(record.where, f"a topic {what}", "expected {request_id, title} or {id, question}")
             yield record.where, name, question
-
-
-def _request(row: Mapping[str, Any]) -> str:
-    texts = (row.get(name) for name in REQUEST)
-    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 class Qrels(Struct, frozen=True):
@@ -101,7 +94,7 @@ class Qrels(Struct, frozen=True):
     def given_to(self, record: Record) -> Record:
         """Return the record with its topic's grades in place of its own; None and a note if the topic is not judged."""
         found = self.grades.get(record.topic or record.id)
-        notes = record.notes if found is not None else (*record.notes, NOT_JUDGED)
+        notes = record.notes if found is not None else (*record.notes, "relevant: topic is not in the qrels")
         return replace(record, relevant=found, notes=notes)
 
 
@@ -118,12 +111,10 @@ def read_qrels(path: Path | str) -> Qrels:
     """
     origin = origin_of(Path(os.fspath(path)))
     grades: dict[str, dict[str, int]] = {}
-    for where, line in filled_lines(origin):
-        if wrong := not_text(line):
-            raise RecordError(where, *wrong)
-        cells = line.decode().split()
+    for where, cells in cells_of(filled_lines(origin)):
         if len(cells) != 4 or not (whole := cells[3].removeprefix("-")).isdecimal() or len(whole) > 9:
-            raise RecordError(where, f"{excerpt(line.decode())} is not a relevance judgment", EXPECTED)
+            found = f"{excerpt(' '.join(cells))} is not a relevance judgment"
+            raise RecordError(where, found, "expected TOPIC ITERATION ID GRADE, as in: 1 0 doc7 2")
         topic, _, name, grade = cells
         name = passage_id(name)
         if grades.setdefault(topic, {}).setdefault(name, int(grade)) != int(grade):
