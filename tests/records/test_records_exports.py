@@ -297,6 +297,8 @@ def test_what_vectara_and_bedrock_return_is_read() -> None:
         record = only({"query": query, **vectara})
         assert (told(record), record.contexts[0].id if record.contexts else "") == ([("q", "r", "A")], "d1")
     assert told(only(vectara)) == [(None, "r", "A")]
+    turn = {"chat_id": "c", "turn_id": "t", "answer": "r", "search_results": [result]}
+    assert told(only({"query": "q", **turn})) == [("q", "r", "A")]
     a, b = ({"content": {"text": text, "type": "TEXT"}, "location": {"type": "S3"}} for text in "AB")
     cited = [
         {"generatedResponsePart": {"textResponsePart": {"text": part, "span": {"start": 0, "end": 1}}},
@@ -311,6 +313,8 @@ def test_what_vectara_and_bedrock_return_is_read() -> None:
     ]  # fmt: skip
     assert "contexts: Bedrock returns only the cited passages" in record.notes
     assert told(only(row)) == [(None, "One. Two. Three.", "AB")]
+    nothing = only({"input": {"text": "q"}, "output": {"text": "r"}, "sessionId": "s", "citations": []})
+    assert (told(nothing), nothing.contexts) == ([("q", "r", "")], ())
 
 
 def test_the_current_branch_of_a_chatgpt_export_is_read() -> None:
@@ -754,6 +758,23 @@ def test_what_is_next_to_messages_belongs_to_them() -> None:
     gemini = {"candidates": [{"content": {"role": "model", "parts": [{"text": "r"}]}}]}
     row = {"request": {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}, "response": gemini}
     assert told(only(row)) == [("q", "r", "")]
+    chunks = [{"retrievedContext": {"uri": "gs://a", "title": "a", "text": "A"}}, {"web": {"uri": "https://b"}}]
+    gemini["candidates"][0]["groundingMetadata"] = {"groundingChunks": chunks}
+    assert told(only(row)) == [("q", "r", "A")]
+    azure = said("assistant", "r", context={"citations": [{"content": "A"}], "intent": "x"})
+    assert told(only({"messages": [USER, azure]})) == [("q", "r", "A")]
+    searched = {"type": "file_search_call", "results": [{"text": "A"}]}
+    row = {
+        "id": "r1",
+        "input": "q",
+        "output": [searched, {"type": "message", "role": "assistant", "content": [text("r")]}],
+    }
+    assert told(only(row)) == [("q", "r", "A")]
+    completion = {"object": "chat.completion", "choices": [{"index": 0, "message": said("assistant", "r")}]}
+    for whole in (completion, {"status_code": 200, "body": completion}):
+        assert told(only({"question": "q", "contexts": ["A"], "response": whole})) == [("q", "r", "A")]
+    claude = [{"sender": "human", "text": "q"}, {"sender": "assistant", "text": "r", "content": [text("r")]}]
+    assert told(only({"uuid": "u", "name": "n", "chat_messages": claude})) == [("q", "r", "")]
     assert told(only({"id": "c", "chat": {"title": "t", "messages": [USER, ASSISTANT]}})) == [("q", "r", "")]
     earlier = [said("user", "q0"), said("assistant", "r0")]
     record = only({"question": "q", "response": "r", "conversation_history": earlier})
@@ -963,10 +984,8 @@ def test_names_are_matched_in_any_spelling() -> None:
     record = only({**RECORD, "Contexts": ["x"], "Answer": "other"})
     assert [passage.text for passage in record.contexts or ()] == ["c"]
     assert record.meta == {"Contexts": ["x"], "Answer": "other"}
-    assert record.notes == (
-        "response: read from 'response'; 'Answer' also fits and is kept in meta; "
-        "if it is the expected answer, add --field reference=Answer",
-    )
+    said = "'Answer' also fits and is kept in meta; if it is the expected answer, add --field reference=Answer"
+    assert record.notes == (f"response: read from 'response'; {said}",)
     with pytest.raises(RecordError, match="field 'Response': expected a string or a list"):
         ids_of([{"Response": 7}])
 
@@ -1009,6 +1028,16 @@ def test_a_near_miss_is_suggested() -> None:
         ({**qr, "content": "t", "retriever": "bm25"}, ""),
         ({"contexts": ["c"], "question": "q", "respones": "r"}, f"{said_by}respones?"),
         (cr, ""),
+        ({"contexts": ["c"], "question": "q", "text": "It is.", "chatId": "c"}, f"{said_by}text?"),
+        ({"contexts": ["c"], "question": "q", "text": "It is.", "message": "It is."}, ""),
+        (
+            {"contexts": ["c"], "question": "q", "answer": "It is.", "prediction": "It was.", "supporting_facts": []},
+            f"{said_by}prediction?",
+        ),
+        ({"question": "q", "final_decision": "yes", "long_answer": "It is."}, ""),
+        ({"question": "q", "contexts": ["c"], "best_answer": "It is."}, ""),
+        ({**qr, "matches": [{"metadata": {"text": "c"}}]}, f"{docs}contexts=matches?"),
+        ({"question": "q", "reference": "g", "supporting_documents": ["c"], "hits": ["c"]}, f"{docs}contexts=hits?"),
         ({**qr, "reference_contexts": ["c"]}, ""),
         ({**qr, "positive_passages": [{"text": "A text."}]}, ""),
         ({**qr, "search_query": "What is it?"}, ""),
@@ -1031,12 +1060,16 @@ def test_a_near_miss_is_suggested() -> None:
     for holder, path in (
         ({"train": [RECORD], "test": [RECORD]}, "train"),
         ({"version": 1, "other": [{"x": 1}], "data": {"mine": [RECORD]}}, "data.mine"),
+        ({"meta": {"version": 1}, "result": {"talks": [{"user": {"text": "q"}}]}}, "result.talks"),
         ({"data": [{"title": "t", "parts": [RECORD]}, {"title": "u", "parts": [RECORD, RECORD]}]}, "data[].parts"),
     ):
         with open_records([holder]) as source:
             assert survey(source).near_misses == (f"no records; did you mean --records '{path}[]'?",)
-        with open_records([holder], layout=Layout(path=f"{path}[]")) as source:
+        fields = {"question": "user.text"} if path == "result.talks" else {}
+        with open_records([holder], layout=Layout(path=f"{path}[]"), fields=fields) as source:
             assert all(isinstance(record, Record) and record.question == "q" for record in source)
+    with open_records([{"x": 1, "tags": [{"y": "z"}]}, {"x": 2, "tags": [{"y": "z"}]}]) as source:
+        assert survey(source).near_misses == (), "several rows are no wrappers"
 
 
 @pytest.mark.parametrize(

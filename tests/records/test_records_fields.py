@@ -569,13 +569,13 @@ def test_a_gold_answer_is_not_taken_for_the_response(row: dict[str, Any], respon
         ({"prediction": "r", "answer_aliases": []}, "'answer_aliases'"),
         ({"contexts": ["c"], "question_type": "x", "difficulty": "easy"}, ""),
         ({"level": "info", "type": "chat", "question_type": "x"}, ""),
-        ({"evidence": "c"}, ""),
+        ({"evidence": "c", "options": {"temperature": 0}}, ""),
         ({"contexts": ["c"]}, ""),
         ({"supporting_facts": [], "reference": "g"}, ""),
     ],
 )
 def test_the_answer_of_a_data_set_of_questions_is_its_reference(row: dict[str, Any], because: str) -> None:
-    """If columns show that it is one and there is no other reference; a mapping says otherwise. Its evidence is gold."""
+    """If columns show that it is one and there is no other reference; a mapping says otherwise."""
     row = {"id": "a", "question": "q", "answer": "r", **row}
     record, source = record_of(row), open_records([row])
     said = f"reference: read from 'answer', because {because} suggest a data set with expected answers; "

@@ -212,12 +212,13 @@ def test_texts_are_kept_exactly(tmp_path: Path) -> None:
     assert (record.question, record.response) == (text, text)
 
 
-def test_one_object_over_lines_is_one_record(tmp_path: Path) -> None:
-    """A .json file may be one object, pretty-printed, or several after one another."""
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl"])
+def test_one_object_over_lines_is_one_record(tmp_path: Path, name: str) -> None:
+    """A file may be one object, pretty-printed, or several after one another."""
     one = json.dumps({"id": "a", "contexts": ["x", "y"]}, indent=2)
-    (record,) = outcomes(written(tmp_path, one, "x.json"))
+    (record,) = outcomes(written(tmp_path, one, name))
     assert [passage.text for passage in record.contexts] == ["x", "y"]
-    assert [record.id for record in outcomes(written(tmp_path, one + "\n" + one, "x.json"))] == ["a", "a#2"]
+    assert [record.id for record in outcomes(written(tmp_path, one + "\n" + one, name))] == ["a", "a#2"]
 
 
 @pytest.mark.parametrize(

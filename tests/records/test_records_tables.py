@@ -77,6 +77,7 @@ def test_the_delimiter_is_that_of_the_header(tmp_path: Path, name: str, delimite
         ("a,b\tc\n1\t2\n", "x.tsv", {"a,b": "1", "c": "2"}),
         ("a,b;c;d\n1,2;3;4\n", "x.tsv", {"a,b": "1,2", "c": "3", "d": "4"}),
         ("sep=;\r\na,c;b\r\n1;2\r\n", "x.csv", {"a,c": "1", "b": "2"}),
+        ("a|b\n1|2\n", "x.csv", {"a": "1", "b": "2"}),
     ],
 )
 def test_a_header_that_has_its_delimiter_keeps_it(tmp_path: Path, data: str, name: str, keys: dict[str, str]) -> None:

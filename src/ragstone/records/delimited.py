@@ -26,8 +26,8 @@ NOTHING: Final = frozenset(("None", "nan", "NaN", "null"))
 """Cells of a list column that are printed missing values."""
 
 
-DELIMITERS: Final = (",", ";", "\t")
-_NAMED: Final = re.compile(r'"?sep=([,;\t])"?\s*\Z', re.IGNORECASE)
+DELIMITERS: Final = (",", ";", "\t", "|")
+_NAMED: Final = re.compile(r'"?sep=([,;|\t])"?\s*\Z', re.IGNORECASE)
 """A first line that names the delimiter for Excel."""
 
 

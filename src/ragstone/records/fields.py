@@ -65,7 +65,7 @@ GOLD_KEPT: Final = "reference_contexts"
 MARKS: Final = frozenset(("answerstart", "supportingfacts", "answeraliases", "normalizedaliases", "evidencelist",
                           "questiondecomposition", "finaldecision", "isimpossible"))  # fmt: skip
 HINTS: Final = frozenset(("evidence", "evidences", "supportingdocuments", "justification", "questiontype", "querytype",
-                          "difficulty", "distractors", "choices", "options", "referencecontexts"))  # fmt: skip
+                          "difficulty", "distractors", "choices", "referencecontexts"))  # fmt: skip
 LEVELS: Final = ("easy", "medium", "hard")
 """Folded names of columns of data sets with expected answers: one of `MARKS` shows that a row is from such a data set,
 and so do two of `HINTS` (or a ``level`` of `LEVELS`) if nothing was retrieved.
@@ -148,7 +148,7 @@ WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         ),
         "contexts": frozenset((
             "contexts", "context", "retrieved", "retrieval", "docs", "documents", "passages", "chunks", "hits",
-            "evidence", "sources", "snippets", "search",
+            "evidence", "sources", "snippets", "search", "matches", "nodes",
         )),
     }
 )  # fmt: skip
@@ -165,7 +165,7 @@ SAID: Final = frozenset(("said", "says", "text", "message", "msg", "utterance", 
 """Words that, together with one of `SPEAKERS`, mark a column as speech rather than a name or an id."""
 GOLDEN: Final = frozenset((
     "reference", "references", "gold", "golden", "ground", "expected", "ideal", "truth", "gt", "correct", "right",
-    "incorrect", "positive", "negative",
+    "incorrect", "positive", "negative", "best",
 ))  # fmt: skip
 """Words in the name of a column of gold data: expected values, or wrong ones next to them."""
 UNASKED: Final = frozenset(("system", "rendered", "template", "version"))
@@ -206,7 +206,8 @@ def gold_marks(row: Mapping[str, Any]) -> list[str]:
 
 def is_gold(path: str) -> bool:
     """Return whether a path is a column of a data set with expected answers, in records that have one."""
-    return not {folded(root(path)), folded(path.rpartition(".")[2])}.isdisjoint(MARKS | HINTS)
+    names = {folded(root(path)), folded(path.rpartition(".")[2])}
+    return folded(path) == "answer" or not names.isdisjoint(MARKS | HINTS)
 
 
 def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[str, ...]:
@@ -239,6 +240,8 @@ def candidates(field: str, places: Mapping[str, str | int | list[Any]]) -> list[
         if isinstance(value, str) and _can_be(field, path, value)
         and not any(map({*_words(path)}.isdisjoint, (SPEAKERS[field], SAID)))
     ]  # fmt: skip
+    if field == "response" and not texts:
+        texts = [path for path, value in free.items() if path.lower() in SAID and prose(value)]
     fitting = (
         [path for path in lists if "[]" not in path and readable(named[path])] if lists else _clearest(texts, free)
     )
@@ -261,12 +264,16 @@ def other_answer(places: Mapping[str, str | int | list[Any]]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def list_of_records(places: Mapping[str, str | int | list[Any]]) -> str:
-    """Return the path of the first list of objects with a main field; else, if there are only lists, of the first."""
-    lists = {path: value for path, value in places.items() if isinstance(value, list)}
-    firsts = ((path, value[0]) for path, value in lists.items() if value and isinstance(value[0], dict))
-    named = (path for path, first in firsts if any(FIELD_OF.get(folded(key)) in OWN for key in first))
-    return next(named, next(iter(lists), "") if len(lists) == len(places) else "")
+def list_of_records(places: Mapping[str, str | int | list[Any]], *, alone: bool) -> str:
+    """Return the path of the first list of objects with a main field, else of the only list in a row that is ``alone``.
+
+    If rows have only lists, that is the first one.
+    """
+    lists = {path: value for path, value in places.items() if isinstance(value, list) and "[]" not in path}
+    firsts = {path: value[0] for path, value in lists.items() if value and isinstance(value[0], dict)}
+    named = (path for path, first in firsts.items() if any(FIELD_OF.get(folded(key)) in OWN for key in first))
+    only = firsts if alone and len(firsts) == 1 else lists if len(lists) == len(places) else {}
+    return next(named, next(iter(only), ""))
 
 
 def _clearest(paths: list[str], values: Mapping[str, object]) -> list[str]:

@@ -18,16 +18,22 @@ from ragstone.records.logged_texts import EVIDENCE as OF_EVIDENCE
 from ragstone.records.logged_texts import ChatTurn, answered, asked_last, documents, shown_in, turns
 from ragstone.records.mapping import SAID_GOLD, Row
 from ragstone.records.paths import MISSING, find, folded
+from ragstone.records.values import readable
 
-TALKS: Final = ("messages", "mapping", "chat.messages", "conversation", "conversations", "turns", "request.messages",
-                "body.messages", "request.input", "data.prompt", "sample.input", "input", "prompt", "user_input",
-                "inputs.messages", "history", "question", "query", "contents",
+TALKS: Final = ("messages", "mapping", "chat.messages", "chat_messages", "conversation", "conversations", "turns",
+                "request.messages", "body.messages", "request.input", "data.prompt", "sample.input", "input", "prompt",
+                "user_input", "inputs.messages", "history", "question", "query", "contents",
                 "request.contents")  # fmt: skip
 QUESTIONS: Final = ("question", "query", "user_input", "input", "prompt")
 """A row with a string under one of these keys has its own question and is not read as a conversation, unless the string
 is a prompt with contexts."""
 REPLIES: Final = ("response", "completion", "output", "outputs", "answer", "data.sampled", "sample.output", "choices",
                   "actual_output")  # fmt: skip
+OUTPUT_OF: Final = {"request.input": "response.output", "input": "output"}
+PARTS: Final = ("choices[0]", "choices[0].message")
+CITED: Final = ("context.citations", "choices[0].message.context.citations",
+                "candidates[0].groundingMetadata.groundingChunks[].retrievedContext")  # fmt: skip
+"""Paths of parts of a reply, and of the passages that it cites."""
 EVIDENCE: Final = frozenset(("contexts", "retrievedcontexts", "retrievalcontext", "documents", "passages", "context"))
 DEEPEVAL: Final = frozenset(("scenario", "expectedoutcome"))
 """Folded names in deepeval's conversational test cases, whose ``context`` is gold."""
@@ -44,7 +50,8 @@ def record_row(row: Row) -> Row | str | None:
     None means that the row is no conversation, or has a question of its own.
     """
     asked = [row[name] for name in QUESTIONS if isinstance(row.get(name), str)]
-    if asked and (len(asked) > 1 or any(folded(name) in EVIDENCE for name in row) or not _holds_contexts(asked[0])):
+    plain = len(asked) > 1 or any(folded(name) in EVIDENCE for name in row)
+    if asked and (plain or not (_answers_items(row, "input") or _holds_contexts(asked[0]))):
         return None
     path, talk = _talk(row)
     if not talk or (path != "messages" and all(turn.role != "user" for turn in talk)):
@@ -60,7 +67,7 @@ def record_row(row: Row) -> Row | str | None:
             return NO_ANSWER
         notes += [UNANSWERED] if "user" in after else []
         messages = _messages(row, path)
-        own = shown_in(messages[last]) if len(messages) > last and isinstance(messages[last], dict) else None
+        own = _shown_with(messages[last]) if len(messages) > last else None
         response, talk = talk[last].text, talk[:last]
     else:
         reply: Any = find(row, written)
@@ -91,8 +98,7 @@ def record_row(row: Row) -> Row | str | None:
 def _talk(row: Row) -> tuple[str, list[ChatTurn]]:
     for path in TALKS:
         value = _messages(row, path)
-        whole = path == "request.input" and isinstance(find(row, "response.output"), list)  # OpenAI's Responses API
-        if isinstance(value, str) and (whole or (path in QUESTIONS and _holds_contexts(value))):
+        if isinstance(value, str) and (_answers_items(row, path) or (path in QUESTIONS and _holds_contexts(value))):
             value = [{"role": "user", "content": value}]
         if value is not MISSING and not isinstance(value, str) and (found := turns(value)):
             return path, found
@@ -111,12 +117,17 @@ def _messages(row: Row, path: str) -> Any:
     return [one for one in reversed(branch) if isinstance(one, dict) and one.get("recipient") in (None, "all")]
 
 
+def _answers_items(row: Row, path: str) -> bool:
+    """Return whether the text at a path is the input of a request to OpenAI's Responses API, which returns items."""
+    return path in OUTPUT_OF and bool(turns(find(row, OUTPUT_OF[path])))
+
+
 def _shown_with(reply: Any) -> list[Any] | None:
-    """Return the documents that a separate reply holds: of Azure's "on your data", PrivateGPT or Perplexity."""
-    message = find(reply, "choices[0].message")
-    parts = [part for part in (reply, find(reply, "choices[0]"), message) if isinstance(part, dict)]
-    cited = documents(find(message, "context"), ("citations",))
-    return next((shown for part in parts if (shown := shown_in(part)) is not None), cited)
+    """Return the documents that a reply holds, also of Azure's "on your data", PrivateGPT, Perplexity or Gemini."""
+    parts = [part for part in (reply, *(find(reply, path) for path in PARTS)) if isinstance(part, dict)]
+    cited = ([item for item in found if item] for path in CITED if isinstance(found := find(reply, path), list))
+    passages = next((items for items in cited if items and readable(items)), None)
+    return next((shown for part in parts if (shown := shown_in(part)) is not None), passages)
 
 
 def _holds_contexts(prompt: str) -> bool:

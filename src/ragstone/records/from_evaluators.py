@@ -72,7 +72,9 @@ def passage_spans(row: Row) -> Iterator[TraceSpan]:
 
 def bedrock_row(row: Row) -> Row | str | None:
     """Read the last turn of a Bedrock evaluation, or what RetrieveAndGenerate returned (with ``input``, if logged)."""
-    turns = row.get("conversationTurns", [row] if find(row, "citations[0].retrievedReferences") is not MISSING else ())
+    nothing_cited = row.get("citations") == [] and "sessionId" in row
+    whole = [row] if nothing_cited or find(row, "citations[0].retrievedReferences") is not MISSING else ()
+    turns = row.get("conversationTurns", whole)
     turns = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
     if not turns or {"inputRecord", "output"}.isdisjoint(turns[0]):
         return None
@@ -116,11 +118,12 @@ def _cited(response: str, citations: list[Any]) -> Row:
 
 def vectara_row(row: Row) -> Row | None:
     """Read the result of a query; it has the question only if that was logged with it."""
-    if "summary" not in row or not isinstance(find(row, "search_results[0].document_id"), str):
+    answer = next((name for name in ("summary", "answer") if name in row), "")
+    if not answer or not isinstance(find(row, "search_results[0].document_id"), str):
         return None
     question = asked(row.get("query"))
-    rest = _without(row, "summary", "search_results") | ({"query": question.question} if question else {})
-    return {**rest, "response": row["summary"], "contexts": row["search_results"]}
+    rest = _without(row, answer, "search_results") | ({"query": question.question} if question else {})
+    return {**rest, "response": row[answer], "contexts": row["search_results"]}
 
 
 def phoenix_row(row: Row) -> Row | None:

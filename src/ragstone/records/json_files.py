@@ -30,8 +30,14 @@ QUOTE, COMMA, CLOSE = b'",]'
 OPENING: Final = frozenset(b"[{")
 
 
-def read_lines(origin: Origin, _: Mapper) -> Rows:
-    """Yield each line's place (``traces.jsonl:12``) with its row or error; a bad line does not end the reading."""
+def read_lines(origin: Origin, mapper: Mapper) -> Rows:
+    """Yield each line's place (``traces.jsonl:12``) with its row or error; a bad line does not end the reading.
+
+    Objects over several lines are read as in a JSON file.
+    """
+    if origin.head().partition(b"\n")[0].strip() == b"{":
+        yield from read(origin, mapper)
+        return
     with origin.open() as stream:
         for where, line in stream.filled_lines(MAX_RECORD_BYTES, "split the record"):
             yield where, line if isinstance(line, RecordError) else row(line, where)

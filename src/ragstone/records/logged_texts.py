@@ -90,7 +90,14 @@ def _turn(item: Any) -> ChatTurn | None:
         returned = item.get("results") or item.get("output") or ()
         return ChatTurn("tool" if returned else "assistant", "", _passages(returned))
     author = item["author"] if isinstance(item.get("author"), dict) else {}  # ChatGPT
-    said_by = (item.get("role"), item.get("_role"), author.get("role"), item.get("type"), item.get("from"))
+    said_by = (
+        item.get("role"),
+        item.get("_role"),
+        author.get("role"),
+        item.get("type"),
+        item.get("from"),
+        item.get("sender"),
+    )
     role = ROLES.get(str(next(filter(None, said_by), None)).lower())
     if isinstance(by_user := item.get("isCreatedByUser"), bool):  # LibreChat
         role = "user" if by_user else "assistant"

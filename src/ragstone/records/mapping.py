@@ -40,7 +40,7 @@ from ragstone.records.fields import (
     places_of,
 )
 from ragstone.records.jsontext import kind
-from ragstone.records.logged_texts import turns, turns_before
+from ragstone.records.logged_texts import answered, turns, turns_before
 from ragstone.records.paths import MISSING, find, folded, root, without
 from ragstone.records.values import SEVERAL_TEXTS, UnfitError
 from ragstone.types import DETAILS, NOTHING, Citation, Nugget, Passage, Record, nouns
@@ -262,6 +262,9 @@ class Mapper:
             said = turns([value]) if isinstance(value, dict) else []  # such as LangChain's AIMessage
             if said and said[0].role == "assistant":
                 return said[0].text, ()
+            reply = value.get("body", value) if isinstance(value, dict) else None  # an HTTP response, such as OpenAI's
+            if isinstance(reply, dict) and "choices" in reply and (text := answered(reply, notes)) is not None:
+                return text, ()
             raise UnfitError(f"expected a string or a list of {{text, citations}}, found {kind(value)}")
 
         return reading.take("response", read) or (None, None)

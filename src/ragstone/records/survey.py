@@ -25,7 +25,7 @@ from ragstone.records.fields import (
 from ragstone.records.ids import REPEATED, Hashes, Names
 from ragstone.records.jsontext import counted
 from ragstone.records.mapping import NO_ID
-from ragstone.records.paths import folded
+from ragstone.records.paths import folded, root
 from ragstone.records.source import Inspect, SetAside, Source
 from ragstone.types import Record, is_blank
 
@@ -183,7 +183,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
     remedy = options.pop() if len(options) == 1 else ()
     given = {word.partition("=")[0] for word in remedy} | source.mapper.fields.paths.keys()
     absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
-    meant = _meant(source, absent, notes, numbering or {}, referenced=present["reference"] > 0)
+    meant = _meant(source, absent, notes, numbering or {}, referenced=present["reference"] > 0, alone=records == 1)
     told = [note for note in notes.ranked(missing.ranked(below=records)) if note.text != NO_ID or "id" not in meant]
     return Survey(
         source.name, records, set_aside, _counted(refusals.listed, set_aside), names.renamed, dict(names.repeats),
@@ -194,14 +194,14 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
 
 
 def _meant(
-    source: Source, absent: list[str], notes: Notes, numbering: Mapping[str, Hashes], *, referenced: bool
+    source: Source, absent: list[str], notes: Notes, numbering: Mapping[str, Hashes], *, referenced: bool, alone: bool
 ) -> dict[str, tuple[str, ...]]:
     """Return the options that probably provide the absent fields or the id; add notes on uncertain ones.
 
     Gold data are never suggested: evidence next to a reference (``referenced``), or answers of a data set of questions.
     """
     places = source.mapper.places
-    marked = not MARKS.isdisjoint(folded(path.rpartition(".")[2]) for path in places)
+    marked = not MARKS.isdisjoint(folded(name) for path in places for name in (root(path), path.rpartition(".")[2]))
     if marked or referenced:
         places = {path: value for path, value in places.items() if not is_gold(path)}
     near = {
@@ -211,7 +211,7 @@ def _meant(
     for name in near:
         if 1 < len(paths := candidates(name, places)) <= MAX_CHOICES and name not in meant:
             notes.add(f"no {name}; it may be {' or '.join(paths)}: add --field {name}=PATH", source.name)
-    if len(absent) == len(WORDS) and (path := list_of_records(places)):
+    if len(absent) == len(WORDS) and (path := list_of_records(places, alone=alone and not meant)):
         meant = {"records": ("--records", f"{source.within}{path}[]")}
     elif numbering and len(absent) - len(meant) < 2:  # otherwise a run needs other columns first
         meant["id"] = ("--field", f"id={next(iter(numbering))}")
