@@ -78,6 +78,10 @@ def holders_of(value: Any) -> list[Any]:
         ("mlflow.json", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
         ("mlflow-search.jsonl", "MLflow traces: 1 trace, 1 record", TEAS, SCORES, MODEL),
         ("bedrock.jsonl", "Bedrock results: 1 record", PLAIN, (), None),
+        ("bedrock-rag.json", "Bedrock results: 1 record", PLAIN, (), None),
+        ("vectara.json", "Vectara results: 1 record", TEAS, SCORES, None),
+        ("adk-session.json", "Google ADK events: 1 trace, 1 record", TEAS, SCORES, None),
+        ("chatgpt.json", "Conversations: 1 record", PLAIN, (), None),
         (
             "open-rag-eval.csv",
             "open-rag-eval results: 2 traces, 1 record; skipped: 1 without an answer",

@@ -598,6 +598,9 @@ def test_the_answer_of_a_data_set_of_questions_is_its_reference(row: dict[str, A
         ({"ground_truths": ["g"]}, "g"),
         ({"answers": {"text": [], "answer_start": []}}, None),
         ({"answers": ["g", "h"]}, None),
+        ({"ground_truths": "['g']"}, "g"),
+        ({"answers": '{"text": ["g"], "answer_start": [3]}'}, "g"),
+        ({"answers": "{'text': array(['g'], dtype=object)}"}, None),
     ],
 )
 def test_a_list_of_equal_answers_is_a_reference(row: dict[str, Any], reference: str | None) -> None:

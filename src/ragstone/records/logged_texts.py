@@ -150,15 +150,13 @@ def _passages(value: Any) -> tuple[Any, ...]:
         parts = inner.get("content")
         text = "\n".join(map(_content, parts if isinstance(parts, list) else [parts])) or inner.get("data")
         return ({**value, "content": text},) if isinstance(text, str) and inner.get("type") != "base64" else ()
-    if isinstance(value, dict):
-        if _part(value) == "tool_result":
-            return _passages(value.get("content"))
-        found = documents(value)
-        return tuple(found) if found and readable(found) else _passages(_content(value) or answered(value))
-    listed = isinstance(value, list) and not any(map(_part, value))
+    value = value.get("content") if _part(value) == "tool_result" else value
+    listed = isinstance(value, dict) or (isinstance(value, list) and not any(map(_part, value)))
     found = documents(value) if listed or (value and opened(value) is not value) else None
     if found is not None and readable(found):
         return tuple(found)
+    if isinstance(value, dict):
+        return _passages(_content(value) or answered(value))
     if isinstance(value, list):
         return tuple(passage for part in value for passage in _passages(part))
     return (value,) if isinstance(value, str) and value.strip() else ()

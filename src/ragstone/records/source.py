@@ -380,11 +380,9 @@ def _runs(names: Sequence[str]) -> list[str]:
     if [*names] == ["-"]:
         return [""]
     paths = [PurePath("stdin" if name == "-" else name) for name in names]
-    short = [_printable(stem_of(path).name) for path in paths]
-    if first_repeated(short) is None:
-        return short
-    long = [_printable(str(stem_of(path))) for path in paths]
-    return long if first_repeated(long) is None else [_printable(str(path)) for path in paths]
+    short, long = ([stem_of(path).name for path in paths], [str(stem_of(path)) for path in paths])
+    choices = [[*map(_printable, names)] for names in (short, long, map(str, paths))]
+    return next((names for names in choices if first_repeated(names) is None), choices[-1])
 
 
 def _printable(name: str) -> str:

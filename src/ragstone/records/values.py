@@ -110,7 +110,13 @@ def text(value: Any, _: list[str]) -> str:
 
 
 def reference(value: Any, notes: list[str]) -> str:
-    """Return a reference, which may be in a list of equal ones, or under ``text`` (SQuAD)."""
+    """Return a reference, which may be in a list of equal ones, or under ``text`` (SQuAD); tables print such values."""
+    if isinstance(value, str) and value.lstrip()[:2] in ("['", '["', "{'", '{"') and opened(value) is value:
+        try:
+            value = literal(value)
+        except ValueError:
+            raise UnfitError("a printed object") from None
+    value = opened(value)
     given = value.get("text") if isinstance(value, dict) else value
     texts = [item.get("text") if isinstance(item, dict) else item for item in given] if isinstance(given, list) else []
     if len(texts) > 1 and any(item != texts[0] for item in texts):
