@@ -10,10 +10,13 @@ import orjson
 import pytest
 
 from ragstone import evaluate
+from ragstone.analysis.flow_replay import replay
+from ragstone.analysis.judged_units import judged_units
 from ragstone.analysis.leaderboard import ALL, OnMissing
 from ragstone.api import Prune, RunOptions, assign_nuggets, create_nuggets, prune_cache, score_nuggets
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed, Judge
+from ragstone.metrics.nugget_recall import NuggetRecall
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
 
@@ -216,9 +219,11 @@ def test_a_file_assigned_by_a_panel_has_the_scores_of_its_run(tmp_path: Path, la
     run = assign_nuggets([topic("q1", "x", run_id="a")], given, found.append)
     (tmp_path / "assigned.jsonl").write_bytes(found[0] + b"\n")
     values = score_nuggets(tmp_path / "assigned.jsonl").board.entries["a", "q1"].values
-    assert {f"nugget_recall.{name}": value for name, value in values.items()} == pytest.approx(
-        {score["metric"]: score["value"] for score in run["q1"]["scores"]}
-    )
+    scores = pytest.approx({score["metric"]: score["value"] for score in run["q1"]["scores"]})
+    assert {f"nugget_recall.{name}": value for name, value in values.items()} == scores
+    units = judged_units(run["q1"].typed, [])["nugget_recall"]
+    again = replay(NuggetRecall(), units.result, units.by_judge(), units.traced())
+    assert {score.metric: score.value for score in again.scores} == scores
     run.store.close()
 
 

@@ -41,6 +41,7 @@ class VerdictDict(TypedDict):
     unjudged. ``value``: 0 to 1; for a panel, the aggregate. ``raw``: the number of the label. ``probability``:
     probability of the best label; None from language models. ``judge``: name of the judge, or names joined by ``+``.
     ``reason``: one sentence, if requested. ``failure``: why the unit is unjudged. ``members``: a panel's verdicts.
+    ``strict``: a panel's value if only the best label counted, unless ``label`` gives it.
     """
 
     unit: str
@@ -53,6 +54,7 @@ class VerdictDict(TypedDict):
     evidence: list[QuoteDict]
     failure: NotRequired[str]
     members: NotRequired[list[VerdictDict]]
+    strict: NotRequired[float]
 
 
 class UnitDict(TypedDict):
@@ -246,7 +248,7 @@ class ResultDict(InputDict):
 
 
 class UnitsDict(TypedDict):
-    """Number of units that need a verdict (``asked``), and number without one (``unjudged``)."""
+    """Number of units to judge (``asked``), and number without a verdict (``unjudged``)."""
 
     asked: int
     unjudged: int
@@ -376,13 +378,6 @@ class QuotesDict(TypedDict):
     verified: float | None
 
 
-class MemberDict(TypedDict):
-    """Number of units sent to a panel member (``asked``), and number that it left ``unjudged``."""
-
-    asked: int
-    unjudged: int
-
-
 class SummaryDict(TypedDict):
     """summary.json; for a killed run, only what can be computed from its stored scores.
 
@@ -404,7 +399,7 @@ class SummaryDict(TypedDict):
     cost: CostDict
     missing: NotRequired[list[CauseDict]]
     quotes: NotRequired[QuotesDict]
-    panel: NotRequired[dict[str, MemberDict]]
+    panel: NotRequired[dict[str, UnitsDict]]
     bill: NotRequired[dict[str, Any]]
     cascade: NotRequired[dict[str, Any]]
     estimate: NotRequired[dict[str, Any]]

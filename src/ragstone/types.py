@@ -232,9 +232,10 @@ class Verdict(Struct, frozen=True):
 
     If ``label`` is None, the unit is unjudged and ``failure`` says why; unjudged units never count as a number. The
     label ``trivial`` has no value either, but is a judgement. ``value`` is in [0, 1]; for a panel it is the aggregate,
-    ``label`` the label nearest to it, and ``members`` every judge's own verdict with its ``weight``. ``probability``
-    (0-1) is the judge's own probability, if it gives one, that the unit deserves the best label. ``by_words``: the
-    judge found the question's words in a passage, but cannot tell whether the passage answers the question.
+    ``label`` the label nearest to it, and ``members`` every judge's own verdict with its ``weight``. ``strict`` is the
+    panel's value if every label but the best were worth 0, None if ``label`` gives it. ``probability`` (0-1) is the
+    judge's own probability, if it gives one, that the unit deserves the best label. ``by_words``: the judge found the
+    question's words in a passage, but cannot tell whether the passage answers the question.
     """
 
     unit: Unit
@@ -249,6 +250,7 @@ class Verdict(Struct, frozen=True):
     members: tuple[Verdict, ...] = ()
     by_words: bool = False
     weight: float = 1.0
+    strict: float | None = None
 
     @property
     def unjudged(self) -> bool:

@@ -12,15 +12,16 @@ from material import DOWN, Writer, columns, metric, nobody, record
 
 from ragstone.analysis.leaderboard import of_nuggets
 from ragstone.judges.base import Failed
-from ragstone.judges.panel import combine
-from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, held, recalls
+from ragstone.judges.panel import Aggregate, combine
+from ragstone.metrics.nugget_recall import COLUMNS, Held, NuggetRecall, recalls
 from ragstone.metrics.nuggetset import NuggetBank
-from ragstone.questions import SUPPORT_2, SUPPORT_3, Rate, Rated, Write
-from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Unit, Verdict
+from ragstone.questions import SUPPORT_2, SUPPORT_3, Rated, Write
+from ragstone.types import RESPONSE, Importance, Nugget, Record, Score, Verdict
 
 HELD: dict[str, tuple[float | None, float | None]] = {
     "S": (1.0, 1.0), "P": (0.5, 0.0), "N": (0.0, 0.0), "?": (None, None),
 }  # fmt: skip
+NAMED = {"S": "support", "P": "partial_support", "N": "not_support", "?": None}
 LETTERS = st.lists(st.tuples(st.sampled_from(["vital", "okay", None]), st.sampled_from("SPN?")), max_size=12)
 
 
@@ -208,41 +209,34 @@ def test_every_nugget_unjudged_is_a_failure_and_no_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "value", "strict"), [("support", 1.0, 1.0), ("partial_support", 2 / 3, 2 / 3), ("not_support", 0.0, 0.0)]
+    ("how", "letters", "weights", "value", "strict"),
+    [
+        ("mean", "SSN", {}, 2 / 3, 2 / 3),
+        ("mean", "SPN", {}, 1 / 2, 1 / 3),
+        ("mean", "SN", {"j0": 3.0}, 3 / 4, 3 / 4),
+        ("mean", "SNS", {"j1": 2.0}, 1 / 2, 1 / 2),
+        ("mean", "SP?", {"j1": 3.0, "j2": 9.0}, 5 / 8, 1 / 4),
+        ("median", "SPN", {}, 1 / 2, 0),  # the mean of its values, too, and no votes count
+        ("median", "PPSN", {}, 1 / 2, 0),
+        ("median", "SSPN", {}, 3 / 4, 1 / 2),
+        ("median", "SSN?", {}, 1, 1),
+        ("majority", "PPSN", {}, 1 / 2, 0),
+        ("majority", "SSN", {}, 1, 1),
+        ("min", "SSN", {}, 0, 0),
+        ("max", "SPN", {}, 1, 1),
+    ],
 )
-def test_a_panel_counts_as_it_decided_and_by_its_votes_where_it_lies_between(
-    label: str, value: float, strict: float
+def test_strict_recall_combines_the_strict_values_of_a_panel_as_the_panel_does(
+    how: Aggregate, letters: str, weights: dict[str, float], value: float, strict: float
 ) -> None:
-    """Two of three say support: by majority that is support, by the mean two thirds of it, by the least none."""
-
     def panel(question: Any) -> Rated:
         (unit,) = question.units
-        said = (("support", 1.0), ("support", 1.0), ("not_support", 0.0))
-        members = tuple(Verdict(unit, word, worth, f"j{n}") for n, (word, worth) in enumerate(said))
-        return Rated((Verdict(unit, label, value, "panel", members=members),))
+        answers = [(f"j{n}", Rated((Verdict(unit, NAMED[letter], HELD[letter][0], f"j{n}"),)))
+                   for n, letter in enumerate(letters)]  # fmt: skip
+        return combine(question, answers, how, weights)
 
     scores, _ = weighed(with_bank(("a", "vital")), panel)
     assert (scores["vital"].value, scores["strict_vital"].value) == pytest.approx((value, strict))
-
-
-@pytest.mark.parametrize(
-    ("labels", "weights", "value", "strict"),
-    [
-        (("support", "not_support"), {}, 1 / 2, 1 / 2),
-        (("support", "not_support"), {"j0": 3.0}, 3 / 4, 3 / 4),
-        (("support", "not_support", "support"), {"j1": 2.0}, 1 / 2, 1 / 2),
-        (("support", "partial_support", None), {"j1": 3.0, "j2": 9.0}, 5 / 8, 1 / 4),
-    ],
-)
-def test_strict_recall_counts_the_votes_of_a_panel_by_their_weights(
-    labels: Sequence[str | None], weights: dict[str, float], value: float, strict: float
-) -> None:
-    unit = Unit("r/bank/1", "nugget", "a")
-    worth = [None if label is None else SUPPORT_3.value(label) for label in labels]
-    votes = [Verdict(unit, label, each, f"j{n}") for n, (label, each) in enumerate(zip(labels, worth, strict=True))]
-    question = Rate("assign", (unit,), SUPPORT_3)
-    (verdict,) = combine(question, [(vote.judge, Rated((vote,))) for vote in votes], "mean", weights).verdicts
-    assert (held(verdict).lenient, held(verdict).strict) == pytest.approx((value, strict))
 
 
 # ---- a bank that is created

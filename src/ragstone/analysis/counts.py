@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from ragstone.result_types import CauseDict, MemberDict, QuotesDict
+from ragstone.result_types import CauseDict, QuotesDict, UnitsDict
 from ragstone.stats.means import rounded
 from ragstone.types import Score, Status
 
@@ -102,7 +102,7 @@ class Quotes:
             self._asked[judge] += 1
             self._left[judge] += unjudged
 
-    def members(self) -> dict[str, MemberDict]:
+    def members(self) -> dict[str, UnitsDict]:
         """Return, by judge, what each member of a panel was asked and left unjudged."""
         return {judge: {"asked": asked, "unjudged": self._left[judge]} for judge, asked in self._asked.items()}
 
@@ -135,7 +135,7 @@ def _common(one: str, other: str) -> str:
     return _NUMBER.sub(lambda found: found[0] if found[0] == next(numbers) else "N", one)
 
 
-def absences(members: Mapping[str, MemberDict]) -> list[str]:
+def absences(members: Mapping[str, UnitsDict]) -> list[str]:
     """Say which members of a panel left units unjudged, which the verdicts of the panel alone do not show."""
     return [
         f"{judge.partition('@')[0]} left {one['unjudged']:,} of {one['asked']:,} units unjudged; "

@@ -90,6 +90,7 @@ def verdict_of(unit: Unit, document: VerdictDict) -> Verdict:
         unit, document["label"], document["value"], document["judge"], document["raw"], document["probability"],
         failure=document.get("failure", ""),
         members=tuple(verdict_of(unit, member) for member in document.get("members", ())),
+        strict=document.get("strict"),
     )  # fmt: skip
 
 

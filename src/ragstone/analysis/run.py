@@ -21,7 +21,7 @@ from ragstone.errors import InputError
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.methods import PAIRS, points_between
 from ragstone.records.file_formats import stem_of
-from ragstone.result_types import AgreementDict, MemberDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
+from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict, UnitsDict
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ class Run:
         self._row = replace(self._row, summary=summary)
 
     @property
-    def panel(self) -> dict[str, MemberDict]:
+    def panel(self) -> dict[str, UnitsDict]:
         """The units that each member of a panel was asked about and left unjudged; empty without a panel or summary."""
-        kept: dict[str, MemberDict] = (self._row.summary or {}).get("panel", {})
+        kept: dict[str, UnitsDict] = (self._row.summary or {}).get("panel", {})
         return kept
 
     def quotes(self) -> QuotesDict:

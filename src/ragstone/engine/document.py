@@ -278,6 +278,8 @@ def _verdict(verdict: Verdict) -> VerdictDict:
     }
     if verdict.failure:
         document["failure"] = verdict.failure
+    if verdict.strict is not None:
+        document["strict"] = rounded(verdict.strict)
     if verdict.members:
         document["members"] = [_verdict(member) for member in verdict.members]
     return document

@@ -61,6 +61,7 @@ def _combined(scale: Scale, members: Sequence[Verdict], how: Aggregate) -> Verdi
     votes: dict[str, float] = {}
     for member in rated:
         votes[member.label or ""] = votes.get(member.label or "", 0.0) + member.weight
+    strict = None
     if how == "majority":
         # In a tie, the worse label wins: doubt is not credited to the response.
         label = min(votes, key=lambda vote: (-votes[vote], scale.value(vote)))
@@ -72,9 +73,14 @@ def _combined(scale: Scale, members: Sequence[Verdict], how: Aggregate) -> Verdi
         same = [label for label in scale.labels if scale.value(label) == near]
         # Of labels with the same value, the one with the most votes; in a tie, the worse.
         label = max(same, key=lambda label: votes.get(label, 0.0))
+        best = scale.labels[-1]
+        strict = _aggregate([(float(member.label == best), member.weight) for member in rated], how)
+        strict = None if strict == float(label == best) else strict
     # The reason must be of the label, if a member gave that.
     lead = min(rated, key=lambda one: (one.label != label, abs((one.value or 0.0) - value)))
-    return replace(base, label=label, value=value, raw=round(raw, 6), evidence=lead.evidence, reason=lead.reason)
+    return replace(
+        base, label=label, value=value, raw=round(raw, 6), strict=strict, evidence=lead.evidence, reason=lead.reason
+    )
 
 
 def _aggregate(numbers: Sequence[tuple[float, float]], how: Aggregate) -> float:

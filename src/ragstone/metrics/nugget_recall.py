@@ -222,7 +222,7 @@ class NuggetRecall(BankMetric):
         incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
         base = self.mean_score(record, verdicts, reason=reason, incomplete=incomplete)
         every = [held(verdict) for verdict in verdicts]
-        rows = [_row(verdict, one.strict) for verdict, one in zip(verdicts, every, strict=True)]
+        rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
         source = "record" if record.nuggets is not None else "created"
         detail = {**base.detail, "bank": source, **nuggets.counts(), "nuggets": rows}
         return self.together(
@@ -249,25 +249,7 @@ class NuggetRecall(BankMetric):
         return self.valued(record, recall.value, low, high, partial=partial, reason=reason, **common)
 
 
-def _row(verdict: Verdict, strict: float | None) -> dict[str, Any]:
-    """Return a nugget's row in the detail, with the strict value of a panel if its label does not give it."""
-    row = {"nugget": verdict.unit.id, "importance": verdict.unit.importance, "assignment": verdict.label}
-    return row if strict in (None, float(verdict.label == "support")) else {**row, "strict": strict}
-
-
 def held(verdict: Verdict) -> Held:
-    """Convert an assignment verdict for counting.
-
-    If a panel's value is a mean or lies between labels, the strict value is the share of members that say support (by
-    weight), but at most the lenient value.
-    """
-    if verdict.value is None:
-        return Held(verdict.unit.importance, None, None)
-    rated = [(member.value, member.weight) for member in verdict.members if member.value is not None]
-    strict = float(verdict.label == "support")
-    if rated:
-        total = math.fsum(weight for _, weight in rated)
-        averaged = math.isclose(math.fsum(value * weight for value, weight in rated) / total, verdict.value)
-        if averaged or verdict.label is None or SUPPORT_3.value(verdict.label) != verdict.value:
-            strict = math.fsum(weight for value, weight in rated if value == 1) / total
-    return Held(verdict.unit.importance, verdict.value, min(strict, verdict.value))
+    """Convert an assignment verdict for counting."""
+    strict = float(verdict.label == "support") if verdict.strict is None else verdict.strict
+    return Held(verdict.unit.importance, verdict.value, None if verdict.value is None else strict)

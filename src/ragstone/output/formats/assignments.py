@@ -30,11 +30,7 @@ def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     if score is None:
         return None
     units = {unit["id"]: unit for unit in result["units"]}
-    strict = {row["nugget"]: row["strict"] for row in score["detail"].get("nuggets", ()) if "strict" in row}
-    nuggets = [
-        _assigned(units[unit := verdict["unit"]], verdict) | ({"strict": strict[unit]} if unit in strict else {})
-        for verdict in score["verdicts"]
-    ]
+    nuggets = [_assigned(units[verdict["unit"]], verdict) for verdict in score["verdicts"]]
     response = result["response"] or ""
     blank = not nuggets and score["status"] == "empty" and not response.strip()
     if blank:
@@ -62,8 +58,7 @@ def _assigned(unit: UnitDict, verdict: VerdictDict) -> dict[str, Any]:
     }
     if label is not None and verdict["value"] != SUPPORT_3.value(label):
         nugget["value"] = verdict["value"]
-    if verdict.get("failure"):
-        nugget["failure"] = verdict["failure"]
+    nugget |= {"strict": verdict.get("strict"), "failure": verdict.get("failure")}
     return {name: value for name, value in nugget.items() if value is not None}
 
 
