@@ -36,7 +36,7 @@ _OF_REFERENCE: Final = re.compile(r"/reference_(?:claim|sentence)/[1-9][0-9]*\Z"
 
 EXPECTED: Final = (
     "expected {record, unit, task, label, annotator}, as written by ragstone label; "
-    "convert other files with: ragstone label import"
+    "convert other files with: ragstone label import FILE -o labels.jsonl"
 )
 
 

@@ -412,8 +412,8 @@ def test_labels_keep_the_sentences_that_came_with_the_record(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (["{"], r"labels.jsonl:1: not JSON"),
-        (["[]"], r"labels.jsonl:1: no id; expected \{id, relevant"),
+        (["record,unit,label"], r"labels.jsonl:1: not JSON .* other files with: ragstone label import"),
+        (["[]"], r"labels.jsonl:1: no id; expected label rows or \{id, relevant"),
         ([LABELS, {"relevant": []}], r"labels.jsonl:2: no id"),
         ([{"id": "a", "relevant": "doc_0_s0"}], r"labels.jsonl:1: field 'relevant' is a str; expected"),
         ([{"id": "a", "relevant": [0]}], r"labels.jsonl:1: field 'relevant' has a value that is not text; expected"),

@@ -51,6 +51,9 @@ RECORD_FORM: Final = (
     "{id, relevant: [keys], utilized: [keys], support: {key: [keys]}, supported: true or false, sentences: {key: text}}"
 )
 EXPECTED: Final = f"expected {RECORD_FORM}"
+NO_ROW: Final = (
+    f"expected label rows or {RECORD_FORM}; convert other files with: ragstone label import FILE -o labels.jsonl"
+)
 UNLABELLED: Final = "no label for this record"
 OTHER_RESPONSE: Final = "labelled for a different response"
 BY_NUMBER: Final = "labels are matched to sentences by number; add 'sentences': {key: text} to check them"
@@ -332,7 +335,7 @@ def _labels(path: str, annotator: str) -> Labels:
                 raise ConfigError(f"{path}:{number}: the record '{name}' is labelled twice; keep one of the two lines")
             found[name, "trace"] = line.strip()
     if not found:
-        raise ConfigError(f"{path}: no labels found; expected label rows, or {RECORD_FORM}")
+        raise ConfigError(f"{path}: no labels found; {NO_ROW}")
     return found
 
 
@@ -363,11 +366,11 @@ def _id_of(line: bytes, where: str) -> str:
     try:
         row: Any = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise ConfigError(f"{where}: not JSON: {error}") from error
+        raise ConfigError(f"{where}: not JSON ({error}); {NO_ROW}") from error
     if is_label_row(row):
         raise ConfigError(f"{where}: a label row among lines of records; keep one form in a file")
     if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-        raise ConfigError(f"{where}: no id; {EXPECTED}")
+        raise ConfigError(f"{where}: no id; {NO_ROW}")
     kinds: dict[str, type] = {
         "relevant": list, "utilized": list, "support": dict, "supported": bool, "sentences": dict
     }  # fmt: skip
