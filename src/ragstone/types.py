@@ -46,14 +46,23 @@ PRINTERS: Final[dict[str, Callable[[Any], str]]] = {}
 
 
 class Printable:
-    """A result that prints as text for people, and that notebooks show as Markdown; its repr has all fields."""
+    """A result that prints as text for people, also in a notebook; its repr has all fields."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
         return PRINTERS.get(type(self).__name__, repr)(self)
 
-    _repr_markdown_ = __str__
+    def _repr_pretty_(self, printer: Any, _cycle: bool, /) -> None:
+        printer.text(str(self))
+
+
+class PrintableAsMarkdown(Printable):
+    """A result that prints as Markdown in which no text from elsewhere is markup, and that notebooks show so."""
+
+    __slots__ = ()
+
+    _repr_markdown_ = Printable.__str__
 
 
 def is_blank(text: str) -> bool:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -249,7 +250,7 @@ def test_polars_is_asked_for_kindly(weigh: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_the_other_functions_return_prints_as_text(tmp_path: Path) -> None:
-    """A notebook shows the same text as Markdown; the repr has all fields."""
+    """A notebook shows the same text, but not as Markdown where it is not escaped; the repr has all fields."""
     record = {"id": "r", "response": "It is steel. It is wood.", "contexts": ["It is steel."]}
     asked: Any = ([record], "grounding", "embedded")
     store, labels = tmp_path / "store.db", tmp_path / "labels.jsonl"
@@ -264,7 +265,10 @@ def test_what_the_other_functions_return_prints_as_text(tmp_path: Path) -> None:
     ]
     for one, name, said in found:
         assert said in str(one)
-        assert one._repr_markdown_() == str(one)
+        shown: list[str] = []
+        one._repr_pretty_(SimpleNamespace(text=shown.append), False)
+        assert shown == [str(one)]
+        assert hasattr(one, "_repr_markdown_") == (name in ("Comparison", "CheckResult"))
         assert repr(one).startswith(f"{name}(")
 
 

@@ -30,7 +30,7 @@ from ragstone.result_types import AgreementDict
 from ragstone.stats.means import HAIR, mean, mean_interval, reaches
 from ragstone.stats.paired_tests import LEVEL, Paired, least_moved, paired
 from ragstone.stats.points import finer_share, points, signed
-from ragstone.types import Printable
+from ragstone.types import PrintableAsMarkdown
 
 Kind = Literal["min", "max", "min_corrected", "min_coverage", "max_drop", "max_record_drop"]
 CheckOutcome = Literal["passed", "failed", "undecided", "error"]
@@ -97,7 +97,7 @@ class Decision(Struct, frozen=True):
         return f"{self.found}; required: {self.wanted}" if self.wanted else self.found
 
 
-class CheckResult(Printable, Struct, frozen=True):
+class CheckResult(PrintableAsMarkdown, Struct, frozen=True):
     """The decisions on all thresholds of a run; ``baseline`` is the name of the run for drops.
 
     ``agreement`` is the attached agreement with people, for metrics with a threshold. ``notes`` say which judges of a

@@ -23,7 +23,7 @@ from ragstone.metrics import best_at_zero, column_of, instead_of, of_score
 from ragstone.records.fields import closest
 from ragstone.stats.paired_tests import LEVEL, Paired, holm, least_moved
 from ragstone.stats.points import distance
-from ragstone.types import Printable
+from ragstone.types import PrintableAsMarkdown
 
 Finding = Literal["higher", "lower", "none", "same", "too_few", "nothing"]
 """How the second run differs. ``none``: not significantly; ``same``: no pair differs; ``too_few``: too few pairs differ
@@ -159,7 +159,7 @@ class Compared(Struct, frozen=True):
         return all(one.part == VERSION for one in self.signatures)
 
 
-class Comparison(Printable, Struct, frozen=True):
+class Comparison(PrintableAsMarkdown, Struct, frozen=True):
     """Comparison of two runs, metric by metric.
 
     ``shared`` is the number of records in both; ``only_first`` and ``only_second`` are the ids of the rest. ``groups``

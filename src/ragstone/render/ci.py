@@ -26,7 +26,7 @@ _MARKUP: Final = re.compile(
     r"[^\w\s.,;:%()/'\"+=<\u2013\u2026\u2212-]"  # anything but letters, digits and harmless signs
     r"|<(?![\d ])|(?<![^\W_])_|_(?![^\W_])"  # start of a tag; underscore at a word boundary
     r"|://|(?<=www)\."  # makes a URL a link
-    r"|^[-+=]|(?<=^\d)[.)](?=\s)|(?<=^\d\d)[.)](?=\s)",  # makes a line a list item
+    r"|^[-+=]|^\d{1,9}[.)](?=\s)",  # makes a line a list item
     re.IGNORECASE,
 )
 
