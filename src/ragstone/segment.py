@@ -18,6 +18,9 @@ from typing import Any, Final
 
 from ragstone.types import Span
 
+SHOWN: Final = 60
+"""Maximum length, in characters, of a text shown within a sentence, unless stated otherwise."""
+
 ENDS: Final = " .,;:!?\u2026\u3002\uff0e\uff01\uff1f\uff1b\uff1a\uff0c\u3001\u060c\u061b\u061f\u0964"
 """Characters that may end a sentence, and the space."""
 
@@ -468,3 +471,21 @@ def folded(text: str) -> str:
     Empty for a text that is only punctuation. Idempotent.
     """
     return " ".join(text.casefold().split()).rstrip(ENDS)
+
+
+def shortened(text: str, most: int = SHOWN) -> str:
+    """Return a text on one line of at most so many characters, with an ellipsis if it is cut."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else cut(flat, most - 1) + "\u2026"
+
+
+def cut(text: str, end: int) -> str:
+    """Return the text up to ``end``, which it exceeds, or to a word or bracket that starts near there."""
+    head = text[:end]
+    space = head.rfind(" ")
+    if text[end] != " " and space > end * 2 // 3:  # the cut is inside a word
+        head = head[:space]
+    bracket = head.rfind(" (")
+    if bracket > max(head.rfind(")"), end * 2 // 3):  # it would stay unclosed
+        head = head[:bracket]
+    return head.rstrip(" ,.;:")

@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-29", "4d530ac57117")
+RULES = ("embedded-29", "37f885e33a4b")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -12,10 +12,8 @@ from msgspec.structs import astuple
 from ragstone.engine.settings import Amount
 from ragstone.errors import BackendError
 from ragstone.judges.base import Usage
+from ragstone.segment import shortened
 from ragstone.stats.means import rounded
-
-LONGEST_CAUSE: Final = 60
-"""Maximum length of the cause of a retry, in characters."""
 
 
 class Spent(Struct):
@@ -207,4 +205,4 @@ def cause_of(error: BackendError) -> str:
         return f"HTTP {error.status}"
     text = str(error)
     said = (text.partition(": ")[2] or text).partition(" (")[0].partition(": ")[0]
-    return said if len(said) <= LONGEST_CAUSE else f"{said[:LONGEST_CAUSE].rsplit(' ', 1)[0].rstrip(',;')}…"
+    return shortened(said)

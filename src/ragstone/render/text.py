@@ -10,6 +10,7 @@ from typing import Final
 
 from rich.cells import cell_len
 
+from ragstone.segment import cut
 from ragstone.stats.points import Ends, finer, finer_share, points
 
 NBSP: Final = "\u00a0"
@@ -55,14 +56,7 @@ def _cut(text: str, cells: int, ellipsis: str) -> str:
         used += cell_len(character)
         if used > room:
             break
-    head = text[:end]
-    space = head.rfind(" ")
-    if text[end] != " " and space > end * 2 // 3:  # the cut is inside a word
-        head = head[:space]
-    bracket = head.rfind(" (")
-    if bracket > max(head.rfind(")"), end * 2 // 3):  # it would stay unclosed
-        head = head[:bracket]
-    return head.rstrip(" ,.;:") + ellipsis
+    return cut(text, end) + ellipsis
 
 
 def middle(text: str, cells: int, ellipsis: str = "…") -> str:

@@ -13,12 +13,13 @@ from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ragstone.judges.embedded.library import Library
-from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
+from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
 from ragstone.judges.embedded.thesaurus import likes, verbal, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems, listed_words, pronouns, tokens_of
+from ragstone.segment import shortened
 
 LINES: Final = 6  # evidence sentences compared word by word with the statement
 KEPT: Final = 150_000  # words in parsed evidence sentences cached for the next statement

@@ -12,10 +12,11 @@ from itertools import combinations, permutations
 from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, SPOKEN, Alignment, Clash, Line
-from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
+from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.quantities import DAY, HEDGED, OPERANDS, TIMES, Quantity, money_dimensions
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
+from ragstone.segment import shortened
 
 NIGHT: Final = 24 * 60  # minutes of a day, for times on two days: "from 22:40 to 01:10"
 FACTORS: dict[str, float] = dict.fromkeys(("half", "halved"), 0.5) | dict.fromkeys(("twice", "double", "doubled"), 2.0)

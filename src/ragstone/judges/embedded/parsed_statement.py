@@ -11,8 +11,8 @@ from typing import Any, Final
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.thesaurus import slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token
+from ragstone.segment import SHOWN, shortened
 
-SHOWN: Final = 60  # maximum characters of a quoted value
 SCOPE: Final = 7  # words after a negation that it can affect
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
 AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
@@ -170,12 +170,3 @@ def _denying() -> dict[str, set[str]]:
         for word in words.split():
             found.setdefault(word, set()).add(after)
     return found
-
-
-def shortened(text: str, most: int = SHOWN) -> str:
-    """Return a text on one line with at most so many characters, cut at a space if there is one near the end."""
-    flat = " ".join(text.split())
-    if len(flat) <= most:
-        return flat
-    space = flat.rfind(" ", most // 2, most)
-    return flat[: space if space >= 0 else most - 1].rstrip() + "\u2026"

@@ -17,10 +17,10 @@ from ragstone.judges.embedded.converse import converse
 from ragstone.judges.embedded.modality import doubted, too_sure, unrealised
 from ragstone.judges.embedded.naming import exchanged, names
 from ragstone.judges.embedded.order import transposed
-from ragstone.judges.embedded.parsed_statement import shortened
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import addition, replaced
 from ragstone.judges.embedded.values import values
+from ragstone.segment import shortened
 
 VALUES: Final = frozenset(("number", "limit"))
 REVERSED: Final = frozenset(("negation", "order"))

@@ -21,12 +21,11 @@ from ragstone.judges.embedded.claims import in_full
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.model import CONTENT, assignment_cuts, model, probability
-from ragstone.judges.embedded.parsed_statement import shortened
 from ragstone.judges.embedded.stated import NO_ANSWER, restated, stated, triviality, unmarked
 from ragstone.judges.embedded.statement import Statement, masks_of
 from ragstone.judges.embedded.thesaurus import likes
 from ragstone.judges.embedded.words import NEGATION, NUMBER, tokens_of
-from ragstone.segment import language_of, sentences
+from ragstone.segment import language_of, sentences, shortened
 
 ASKED: Final = 4000  # maximum characters of a question that are read
 QUOTES: Final = 3  # maximum quotes of evidence for a whole response

@@ -14,13 +14,14 @@ from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, C
 from ragstone.judges.embedded.arithmetic import changes, computed, multiplied, shifted, stepped
 from ragstone.judges.embedded.conditions import is_part
 from ragstone.judges.embedded.contrasts import foreign
-from ragstone.judges.embedded.parsed_statement import ParsedStatement, shortened
+from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
 from ragstone.judges.embedded.substitutions import SPEAKING
 from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, synonymous, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
+from ragstone.segment import shortened
 
 LIKELY: Final = 0.6  # minimum fit, relative to the best place, for a value to be named as the nearest
 NEAR: Final = 0.8  # ... for another place of the same value to count like its best one
