@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from chromium import Chromium
+from chromium import PATIENCE, Chromium
 from page_material import Serious, Shown
 
 from live_run import listening
@@ -204,6 +205,15 @@ def test_labels_are_made_and_shown(browser: Chromium, fifty: str, shown: Shown) 
     assert browser.evaluate("document.querySelector('.progress').ariaValueNow") == "0"
     browser.evaluate("new Promise((then) => setTimeout(then, 200))")
     assert file.read_text() == left
+    # A label that waits for the answer to an earlier one is sent when the page closes.
+    browser.evaluate("{ const real = fetch; let sent = 0; window.fetch = (url, given) => "
+                     "given?.method === 'PUT' && !sent++ ? new Promise(() => {}) : real(url, given); }")  # fmt: skip
+    browser.press("1")
+    browser.open(f"{fifty}run/1/")
+    end = time.monotonic() + PATIENCE
+    while file.read_text() == left and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(file.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -422,6 +422,10 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) addTime();
   since = performance.now();
 });
+addEventListener('pagehide', () => {
+  labels.sending = false; // the answer to a request under way does not come any more
+  labels.send();
+});
 // Take over labels from another tab with this page, so that neither overwrites the other.
 addEventListener('storage', (event) => {
   if (tools.hidden || event.key !== labels.key) return;

@@ -15,6 +15,8 @@ const units = first.records.flatMap((record, at) =>
 
 /** Maximum number of seconds counted for one visit to a unit: the rest is a pause. */
 const IDLE = 120;
+/** Length of a request below which the browser finishes it after the page has closed (its limit is 64 KiB). */
+const ALIVE = 20_000;
 const KEPT_AS = `ragstone-label/${first.key}`;
 
 /** Parse a line of a file as an object; null if it is not one. @param {string} line */
@@ -129,7 +131,8 @@ class Labels {
     while (this.unsent.size) {
       const sent = new Map([...this.unsent].map((unit) => [unit, this.current.get(unit)]));
       const body = this.lines([...sent.keys()]);
-      const answer = await fetch(this.place, { method: 'PUT', body }).catch(() => null);
+      const keepalive = body.length < ALIVE;
+      const answer = await fetch(this.place, { method: 'PUT', body, keepalive }).catch(() => null);
       if (!answer?.ok) {
         this.unkept = 'The server is not saving your labels; is ragstone view still running? Export before you leave.';
         say('');
