@@ -13,6 +13,7 @@ from typing import Final, Literal, get_args
 from msgspec.structs import replace
 
 from ragstone.questions import Rate, Rated
+from ragstone.stats.means import rounded
 from ragstone.types import TRIVIAL, Scale, Verdict
 
 Aggregate = Literal["mean", "median", "majority", "min", "max"]
@@ -27,8 +28,7 @@ def combine(
 ) -> Rated:
     """Combine answers; ``answers`` are (judge's name, its answer) in the order of the panel.
 
-    ``weights`` by judge's name (1 where absent) count for ``mean`` and ``majority``; a judge of weight 0 is shown
-    and does not count.
+    ``weights`` by judge's name (1 where absent), all positive, count for ``mean`` and ``majority``.
     """
     given = weights if weights and how in ("mean", "majority") else {}
     verdicts = [
@@ -50,22 +50,21 @@ def _combined(scale: Scale, members: Sequence[Verdict], how: Aggregate) -> Verdi
     unit = members[0].unit
     name = "+".join(member.judge for member in members)
     base = Verdict(unit, None, None, name, members=tuple(members))
-    present = [member for member in members if not member.unjudged and member.weight > 0]
+    present = [member for member in members if not member.unjudged]
     if not present:
-        causes = "; ".join(f"{member.judge}: {member.failure or 'its weight is 0'}" for member in members)
+        causes = "; ".join(f"{member.judge}: {member.failure}" for member in members)
         return replace(base, failure=f"every judge in the panel failed ({causes})")
-    trivial = sum(member.weight for member in present if member.trivial)
-    rated = [member for member in present if member.value is not None]
-    if trivial > sum(member.weight for member in rated) or not rated:
-        return replace(base, label=TRIVIAL)
     votes: dict[str, float] = {}
-    for member in rated:
-        votes[member.label or ""] = votes.get(member.label or "", 0.0) + member.weight
-    strict = None
+    for member in present:
+        votes[member.label or ""] = rounded(votes.get(member.label or "", 0.0) + member.weight)
+    trivial = votes.pop(TRIVIAL, 0.0)
+    if trivial > rounded(sum(votes.values())):
+        return replace(base, label=TRIVIAL)
+    rated = [member for member in present if not member.trivial]
     if how == "majority":
         # In a tie, the worse label wins: doubt is not credited to the response.
         label = min(votes, key=lambda vote: (-votes[vote], scale.value(vote)))
-        value, raw = scale.value(label), float(scale.raw(label))
+        value, raw, strict = scale.value(label), float(scale.raw(label)), None
     else:
         value = _aggregate([(member.value or 0.0, member.weight) for member in rated], how)
         raw = _aggregate([(scale.raw(member.label or ""), member.weight) for member in rated], how)
