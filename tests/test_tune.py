@@ -250,10 +250,12 @@ def test_records_without_labels_are_no_input() -> None:
 
 def test_claims_without_their_texts_need_a_judge_that_writes_them() -> None:
     write("labels.jsonl", [replace(row, text="") for row in city_rows()])
-    with pytest.raises(InputError, match=r"labels.jsonl: no row has a 'text', .*: -j claims=NAME$"):
+    with pytest.raises(InputError, match=r"labels.jsonl: no label has a 'text', .*: -j claims=NAME$"):
         ragstone.tune("labels.jsonl", city_records(), "embedded")
     found = ragstone.tune("labels.jsonl", city_records(), ["embedded", "claims=embedded"])
     assert (found.units, found.winner.interval) == (40, None), "each record has the same matrix"
+    write("labels.jsonl", [row for row in city_rows() if row.record == city_rows()[0].record])
+    assert ragstone.tune("labels.jsonl", city_records(), "embedded").records == 1, "one combination needs no halves"
 
 
 def test_labels_of_two_metrics_need_a_name_and_worst_ones_are_not_used(judged: FakeServer) -> None:

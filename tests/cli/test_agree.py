@@ -87,7 +87,7 @@ def test_json_has_every_measure(store: str, labels: Labels) -> None:
 
 def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     """With a text that a terminal would obey in the place of an id, a label and an annotator."""
-    strays = tuple(LabelRow(f"{HOSTILE}{n}", "x/claim/1", "support", "yes", HOSTILE, draw=DRAW) for n in range(9))
+    strays = tuple(LabelRow(f"{HOSTILE}{n % 2}", f"x/{n}", "support", "yes", HOSTILE, draw=DRAW) for n in range(9))
     run = open_run("last", store)
     first = next(run.results())
     unit = first.score("grounding")["verdicts"][0]["unit"]
@@ -95,6 +95,7 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     came = done("agree", "last", labels("ana", more=strays), "--store", store)
     assert "Unused labels 10 of" in came.flat.partition("accuracy")[0], "it comes before the numbers"
     assert "9 no such record: [31mred" in came.flat
+    assert came.flat.partition("no such record: ")[2].partition(" not on the scale")[0].count("[31mred") == 2
     assert "1  label not on the scale (no, yes): " in came.out
 
 
@@ -144,6 +145,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
         (["99", "labels.jsonl"], "error: no run '99' in "),
         (["last", "labels.jsonl", "--correction", "magic"], "'magic' is not one of 'ppi', 'rogan-gladen'"),
         (["last", "empty.jsonl"], "error: empty.jsonl: contains no records; expected at least one"),
+        (["last", "nobody.json"], "error: nobody.json: no labels for the units of run 1 (answer_relevance, "),
         (["last", "other.jsonl"], "error: no label matches run 1: no such record (1 label, first: "),
         (["last", "labels.jsonl", "-m", "answer_relevance"], "answer_relevance in run 1: label for another metric (1"),
     ],
@@ -151,6 +153,7 @@ def test_what_is_left_out_is_told(store: str, labels: Labels, width: int) -> Non
 def test_a_mistake_is_one_line(store: str, labels: Labels, arguments: list[str], said: str) -> None:
     labels("ana", more=(LabelRow("tea-water", "tea-water/claim/1", "support", None, "ben"),))
     Path("empty.jsonl").write_text("\n")
+    Path("nobody.json").write_text('[{"data": {"record": "a", "unit": "b"}, "annotations": []}]')
     Path("other.jsonl").write_bytes(orjson.dumps(LabelRow(HOSTILE, HOSTILE, "support", "yes").as_json()))
     came = ragstone("agree", *arguments, "--store", store)
     assert came.code == 2

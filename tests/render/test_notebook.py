@@ -17,6 +17,7 @@ from ragstone import Result, Run, agree, check, compare, estimate, evaluate
 from ragstone.analysis.run import find_run
 from ragstone.errors import InputError
 from ragstone.judges.base import Failed
+from ragstone.render.agreement import limits_said
 from ragstone.render.notebook import LONG, MOST, result_page
 from ragstone.store.database import Store
 from ragstone.testing import Script, ScriptedJudge
@@ -270,6 +271,8 @@ def test_what_the_other_functions_return_prints_as_text(tmp_path: Path) -> None:
         assert shown == [str(one)]
         assert hasattr(one, "_repr_markdown_") == (name in ("Comparison", "CheckResult"))
         assert repr(one).startswith(f"{name}(")
+    one_label = "grounding: kappa is 0 and has no interval because people used only one label."
+    assert one_label in limits_said(agree(run, labels))
 
 
 def test_a_run_that_did_not_end_is_shown(tmp_path: Path) -> None:

@@ -214,7 +214,8 @@ def agree(
     """
     rows = [*distinct(rows)]
     if not rows:
-        raise InputError(f"{', '.join(gold) or 'gold'}: no labels")
+        names = dict.fromkeys(name.partition(".")[0] for name in run.spec.get("signatures", ()))
+        raise InputError(f"{', '.join(gold) or 'gold'}: no labels for the units of {called(run)} ({', '.join(names)})")
     gathered = join(run, rows, by, metrics)
     if metrics is not None and (lacking := [name for name in metrics if name not in gathered.metrics]):
         raise InputError(f"metric '{lacking[0]}' is not in {called(run)}{instead_of(lacking[0], [*gathered.names])}")

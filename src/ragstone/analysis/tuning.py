@@ -343,8 +343,8 @@ def metric_of(rows: Sequence[LabelRow], named: str | None, path: str) -> type[Me
     return next(iter(found))
 
 
-def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> None:
-    """Raise InputError if kappa or a threshold cannot be computed, whatever the judges answer."""
+def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool, several: bool) -> None:
+    """Raise InputError if kappa, a winner of ``several`` or a threshold cannot be computed, whatever judges answer."""
     rows = [row for row in rows if row.label != TRIVIAL]
     known = sorted({row.label or "" for row in rows})
     by_record: dict[str, set[int]] = {}
@@ -354,7 +354,8 @@ def check_labels(rows: Sequence[LabelRow], path: str, *, threshold: bool) -> Non
         every = f"all {len(rows):,} labels are" if len(rows) > 1 else "the only label is"
         one = f"{every} '{known[0]}'" if known else "every label is trivial"
         raise InputError(f"{path}: {one}; agreement needs two different labels")
-    split(by_record, 0)
+    if several or threshold:
+        split(by_record, 0)
     units = len({(row.record, row.unit) for row in rows})
     if threshold and units < LEAST_UNITS:
         raise InputError(f"--threshold needs at least {LEAST_UNITS} labelled units; {path} has {units}")
@@ -368,6 +369,6 @@ def check_texts(rows: Sequence[LabelRow], path: str, written: Collection[str]) -
     step = {"claim": "claims", "nugget": "nuggetize"}.get(level)
     if step and step not in written and not any(row.text for row in rows):
         raise InputError(
-            f"{path}: no row has a 'text', the {level} to ask judges about. The page of ragstone label exports it; "
-            f"or specify the judge that wrote the {level}s: -j {step}=NAME"
+            f"{path}: no label has a 'text', the {level} to ask judges about; add it, as the page of ragstone label "
+            f"does, or name the judge that wrote the {level}s: -j {step}=NAME"
         )

@@ -354,7 +354,6 @@ def tuner(
     chosen = metric_of(rows, metric, str(labels))
     step = chosen.asks[-1]  # what the labels are about
     rows = [row for row in rows if chosen in measuring(row)]
-    check_labels(rows, str(labels), threshold=threshold)
     prompts = [*styles, *(_prompt(text, step) for text in as_list(options.prompts))]
     for prompt in prompts:
         check_named(step, prompt)
@@ -389,6 +388,7 @@ def tuner(
     made.combinations, made.left_out = _combinations(made, candidates, prompts, formats)
     if not made.combinations:
         raise ConfigError(f"no combination can be tried: {'; '.join(dict.fromkeys(made.left_out.values()))}")
+    check_labels(rows, str(labels), threshold=threshold, several=len(made.combinations) > 1)
     if threshold and not any(made.cuts(one.judge) for one in made.combinations):
         raise ConfigError("--threshold: none of these judges gives probabilities; add --judge embedded or nli")
     if not others:  # else a judge writes the units

@@ -207,6 +207,10 @@ def limits_said(found: Agreement) -> Iterator[str]:
 
 
 def _left_out(one: MetricAgreement) -> Iterator[str]:
+    matrix = one.leading.matrix
+    if matrix.kappa() is not None and matrix.n in (*matrix.judged, *matrix.gold):
+        who = "the judge" if matrix.n in matrix.judged else "people"
+        yield f"kappa is 0 and has no interval because {who} used only one label"
     kinds = {
         "tied between annotators": one.ties,
         "chosen worst-first": one.worst if any(mean.labelled for mean in one.means) else 0,

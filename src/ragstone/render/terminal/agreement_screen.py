@@ -231,13 +231,14 @@ def _votes(one: Disagreement) -> str:
 def _not_joined(found: Agreement, look: Look) -> RenderableType | None:
     rows = []
     for one in found.refused:
-        names = ", ".join(
+        names = dict.fromkeys(
             flat(row.record if one.problem == "unknown_record" else row.unit)
             + (f" ({flat(row.label)})" if one.problem == "unknown_label" else "")
-            for row in one.first[:NAMED]
+            for row in one.rows
         )
-        rest = f" {look.ellipsis}" if one.count > NAMED else ""
-        rows.append((number(one.count), f"{one.said}: {shorten(names, 3 * look.width, look.ellipsis)}{rest}"))
+        shown = shorten(", ".join([*names][:NAMED]), 3 * look.width, look.ellipsis)
+        rest = f" {look.ellipsis}" if len(names) > NAMED else ""
+        rows.append((number(one.count), f"{one.said}: {shown}{rest}"))
     note = f"{number(found.rows - found.joined)} of {number(found.rows)}"
     return section("Unused labels", indented(grid(rows, ">~")), note=note) if rows else None
 
