@@ -189,7 +189,7 @@ def check_run(
         tuple(checked.decision(threshold) for threshold in wanted),
         undecided,
         agreement,
-        tuple(absences(run.panel)),
+        tuple(absences(run.summary())),
     )
 
 

@@ -392,7 +392,7 @@ def _warnings(found: Comparison, first: AnyRun, second: AnyRun) -> Iterable[str]
             yield f"the results of {side.label} are incomplete ({side.status}): {records_said(side.records)}"
         if part := part_said(run.spec.get("extent", {})):
             yield f"the results of {side.label} cover only part of its input: {part}"
-        yield from (f"in {side.label}: {lost}" for lost in absences(run.panel))
+        yield from (f"in {side.label}: {lost}" for lost in absences(run.summary()))
     for count, what in ((found.other_questions, "a different question"), (found.other_contexts, "different contexts")):
         if count:
             have = f"{count:,} of {records_said(found.shared, 'paired record')} {'has' if count == 1 else 'have'}"

@@ -135,12 +135,12 @@ def _common(one: str, other: str) -> str:
     return _NUMBER.sub(lambda found: found[0] if found[0] == next(numbers) else "N", one)
 
 
-def absences(members: Mapping[str, UnitsDict]) -> list[str]:
+def absences(summary: Mapping[str, Any]) -> list[str]:
     """Say which members of a panel left units unjudged, which the verdicts of the panel alone do not show."""
     return [
         f"{judge.partition('@')[0]} left {one['unjudged']:,} of {one['asked']:,} units unjudged; "
         "for these, only the rest of its panel counts"
-        for judge, one in members.items()
+        for judge, one in summary.get("panel", {}).items()
         if one["unjudged"]
     ]
 

@@ -21,7 +21,7 @@ from ragstone.errors import InputError
 from ragstone.metrics import column_of, of_score
 from ragstone.metrics.methods import PAIRS, points_between
 from ragstone.records.file_formats import stem_of
-from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict, UnitsDict
+from ragstone.result_types import AgreementDict, QuoteDict, QuotesDict, ResultDict, SummaryDict, UnitDict
 from ragstone.store.database import DEFAULT_PATH, ResultRow, RunRow, ScoreRow, Store
 
 if TYPE_CHECKING:
@@ -154,12 +154,6 @@ class Run:
         summary = {**self._row.summary, "agreement": agreement}
         self._store.change_summary(self.id, summary)
         self._row = replace(self._row, summary=summary)
-
-    @property
-    def panel(self) -> dict[str, UnitsDict]:
-        """The units that each member of a panel was asked about and left unjudged; empty without a panel or summary."""
-        kept: dict[str, UnitsDict] = (self._row.summary or {}).get("panel", {})
-        return kept
 
     def quotes(self) -> QuotesDict:
         """Return the numbers of quotes given and found, as in summary.json; without a summary, count them."""

@@ -16,7 +16,7 @@ from ragstone.analysis.result import Result, result_of_file
 from ragstone.analysis.run import Run
 from ragstone.analysis.run_files import ABOUT, PARTIAL, RESULTS, SUMMARY, ZSTD
 from ragstone.errors import ConfigError, InputError
-from ragstone.result_types import AgreementDict, UnitsDict
+from ragstone.result_types import AgreementDict
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -85,11 +85,6 @@ class SavedRun:
         kept = self.summary().get("agreement")
         current = isinstance(kept, dict) and kept.get("results") == self._hash()
         return cast("AgreementDict", kept) if current else None
-
-    @property
-    def panel(self) -> dict[str, UnitsDict]:
-        """The units that each member of a panel was asked about and left unjudged; empty without a panel or summary."""
-        return cast("dict[str, UnitsDict]", self.summary().get("panel", {}))
 
     def with_agreement(self, agreement: AgreementDict) -> tuple[Path, dict[str, Any]]:
         """Return the path and new content of summary.json with this agreement; raise InputError if there is none."""

@@ -194,9 +194,8 @@ class _Ballots:
         if failure:
             return Verdict(unit, None, None, self._judge, failure=failure)
         label, reason = str(votes[0][0]), said if any(row.annotator for row in same) else ""
-        if label == TRIVIAL and label not in scale.labels:
-            return Verdict(unit, TRIVIAL, None, self._judge, reason=reason)
-        return Verdict(unit, label, scale.value(label), self._judge, raw=scale.raw(label), reason=reason)
+        value, raw = (scale.value(label), scale.raw(label)) if label in scale.labels else (None, None)
+        return Verdict(unit, label, value, self._judge, raw, reason=reason)
 
 
 def _response_of(question: Rate | Trace) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -17,10 +18,10 @@ from ragstone.analysis.compare import Comparison
 from ragstone.render import comparison
 from ragstone.render.agreement import agreement_lines
 from ragstone.render.comparison import Behind
-from ragstone.render.text import clean, flat, percent, plural
+from ragstone.render.text import clean, percent, plural, shorten
 
-LONGEST: Final = 300
-"""Maximum length, in characters, of a text from a record or a judge."""
+_short = partial(shorten, cells=300)
+"""Shorten a text from a record or a judge to one line."""
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP: Final = re.compile(
     r"[^\w\s.,;:%()/'\"+=<\u2013\u2026\u2212-]"  # anything but letters, digits and harmless signs
@@ -97,11 +98,6 @@ def _told(found: Behind | None) -> Iterator[str]:
             yield f"  - {_short(unit.text)}"
             if unit.reason:
                 yield f"    {_short(unit.reason)}"
-
-
-def _short(text: str) -> str:
-    line = flat(text)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def _xml(text: str) -> str:

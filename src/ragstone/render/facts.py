@@ -138,7 +138,7 @@ class RunFacts:
         self.agreement = agreement_lines(run.agreement)
         self.embedded = embedded_among(self.judges, self.summary)
         self.missing = _missing(self.summary)
-        lost = absences(self.summary.get("panel", {}))
+        lost = absences(self.summary)
         self.notes = [flat(note) for note in (*self.summary.get("notes", ()), *lost)]
         self.cascades = [(f"{step}: {answered(one)}", sureness(one), saved(one)) for step, one in cascades.items()]
         self.quotes = _quotes_said(run, self.summary)

@@ -136,15 +136,9 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
         cells = [Text(number(counts[row][place]), style="head" if row == place else "") for row in rows]
         columns.append(Column(label, cells, right=True))
     drawn = [indented(Fitted(columns))]
-    whole = one.wholes if one.wholes is not one.leading else None
-    told = [
-        _measures(one.leading, several=one.people_alphas is not None),
-        *(
-            [f"{agreement.wholes_said(one)}: kappa {agreement.kappa_said(whole.kappa, whole.interval)}"]
-            if whole
-            else []
-        ),
-    ]
+    told = [_measures(one.leading, several=one.people_alphas is not None)]
+    if (whole := one.wholes) is not None and whole is not one.leading:
+        told.append(f"{agreement.wholes_said(one)}: kappa {agreement.kappa_said(whole.kappa, whole.interval)}")
     return section(
         one.metric,
         *drawn,
