@@ -139,7 +139,7 @@ def test_labels_on_a_scale_of_another_package_are_for_agree_to_check(tmp_path: P
         ([{"id": 1, "text": "x"}], r"item 1: not a label \(keys: id, text\); expected label rows"),
         (
             [{"record": "r1", "unit": "r1/claim/1", "label": "yes"}],
-            r"the label has no task; specify it with --task \(claims",
+            r"the label has no task; add the labelled run or --task: claims",
         ),
         (
             [{"data": UNIT, "annotations": [{"result": [choice("yes", "no")]}]}],

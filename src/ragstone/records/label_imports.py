@@ -58,7 +58,7 @@ def _finished(drafts: Iterator[tuple[str, Row]], task: str, own: Collection[str]
     for where, draft in drafts:
         named = {**draft, "task": draft.get("task") or task}
         if not named["task"]:
-            raise InputError(f"{where}: the label has no task; specify it with --task ({', '.join(TASKS)})")
+            raise InputError(f"{where}: the label has no task; add the labelled run or --task: {', '.join(TASKS)}")
         row = row_from_json(named, where)
         scales = [scale.labels for scale in SCALES.get(row.task, ()) if row.task not in own]
         if scales and row.label is not None and row.label not in {TRIVIAL, *chain(*scales)}:
