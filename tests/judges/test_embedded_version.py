@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-29", "37f885e33a4b")
+RULES = ("embedded-29", "8d91adecb418")
 """A version, and the digest of the code that it stands for."""
 
 

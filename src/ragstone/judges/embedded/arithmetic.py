@@ -6,14 +6,15 @@ Few operations are tried, because among many numbers any value is the result of 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, SPOKEN, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import FITS, LINES, SPOKEN, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
-from ragstone.judges.embedded.quantities import DAY, HEDGED, OPERANDS, TIMES, Quantity, money_dimensions
+from ragstone.judges.embedded.quantities import DAY, HEDGED, MONTH, OPERANDS, TIMES, Quantity, agree, money_dimensions
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set
 from ragstone.judges.embedded.words import NAME, NUMBER, function_stems, stem_of
 from ragstone.segment import shortened
@@ -21,6 +22,15 @@ from ragstone.segment import shortened
 NIGHT: Final = 24 * 60  # minutes of a day, for times on two days: "from 22:40 to 01:10"
 FACTORS: dict[str, float] = dict.fromkeys(("half", "halved"), 0.5) | dict.fromkeys(("twice", "double", "doubled"), 2.0)
 FACTORS |= {"thrice": 3.0, "tripled": 3.0}
+_ADDING: Final = re.compile(
+    r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
+    r"|lost|gained|come to|(?:in|de)crease[sd]? (?:of|by)"
+    r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
+    re.IGNORECASE,
+)
+_SHARE: Final = re.compile(r"\b(?:share|portion|contribut\w+|amounts? to|comes? to|works out|equals?)\b", re.IGNORECASE)
+_BY: Final = re.compile(r"\bby (?:\w+ ){0,2}$")
+_THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "40 km longer"
 _NOT_SCALED: Final = frozenset((TIMES, "percent", "points", "year", "decade", "date", "rank", "clock"))
 _OF_THEM: Final = frozenset(("them", "which", "whom"))
 REACH: Final = 5  # words before "than" where a number says how much more
@@ -29,6 +39,35 @@ _NO_DEGREES: Final = frozenset(("other", "rather", "under", "over", "after", "ne
 _TIMES: Final = frozenset(("year", "date", "clock"))
 _AGE: Final = frozenset(("older", "earlier", "younger", "later", "newer"))
 _MONEY: Final = frozenset(("cheaper", "dearer", "costlier", "pricier"))
+
+
+def derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Sequence[tuple[Line, Quantity]]) -> bool:
+    """Return whether a number of a statement, whose numbers are ``own``, can be computed from those of the evidence."""
+    operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
+    adding = one.dimension != "date" and bool(
+        _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
+    )
+    shares = _SHARE.search(text) is not None
+    lines = dict.fromkeys(line for line, _ in every)
+    earlier = not word_set("earlier").isdisjoint(aligned.words)
+    before = {
+        line: aligned.line(line.passage, line.sentence - 1).quantities if line.sentence else ()
+        for line in (*lines, *aligned.lines)
+    }
+    made = computed(one, operands, adding=adding, changing=adding or changes(aligned.stems))
+    made = (
+        made or any(shifted(one, line.quantities, shares=shares) for line in lines) or one in multiplied(own, operands)
+    )
+    return made or any(stepped(one, *both, earlier=earlier) for both in before.items())
+
+
+def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:
+    """Return the possible operands: ``known``, the statement's quantities that agree with them, and times of day."""
+    if one.dimension == "time":
+        lines = dict.fromkeys(line for stem in aligned.library.times[: 2 * LINES] for line in aligned.having(stem))
+        known = [theirs for line in lines for theirs in line.quantities if theirs.dimension == "clock"] + known
+    known = [theirs for theirs in known if theirs.dimension != MONTH]
+    return [*known, *(mine for mine in own if any(agree(mine, theirs) for theirs in known))]
 
 
 def stepped(claim: Quantity, line: ParsedStatement, before: Sequence[Quantity], *, earlier: bool) -> bool:
@@ -97,6 +136,12 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool, cha
         elif one.dimension == other.dimension == "year" and abs(a - b) == claim.written:
             return claim.unit.startswith("year")
     return False
+
+
+def computable(one: Quantity, other: Quantity, evidence: Sequence[Quantity]) -> bool:
+    """Return whether a quantity is another one times a count of the evidence, so that it may be right."""
+    counts = (count.written for count in evidence if not count.dimension and count.unit and count.written > 1)
+    return one.dimension == other.dimension and any(math.isclose(other.value * count, one.value) for count in counts)
 
 
 def changes(stems: Sequence[str]) -> bool:

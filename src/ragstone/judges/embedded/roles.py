@@ -124,7 +124,8 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
             if words[begin] in word_set("prepositions"):  # "in 2021 Tom Hall became"
                 begin = next((first for first, final in side.names if begin < first and final == verb - 1), verb)
             own = [k for k in range(begin, min(verb, named)) if _means(side, k)]
-            if own and _VAGUE.isdisjoint(words[a + (words[a] in _SUBORDINATE) : verb]):
+            plain = begin if begin > a else a + (words[a] in _SUBORDINATE)  # "of which Berlin has 60%"
+            if own and _VAGUE.isdisjoint(words[plain:verb]):
                 if did >= 0:
                     yield _unit(side, start, min(begin, i) - 1, did, subject, linked)
                     start = min(begin, i)

@@ -139,7 +139,8 @@ def _described(aligned: Alignment, i: int) -> Clash | None:
 
 
 def _name(aligned: Alignment, line: Line) -> Clash | None:
-    for first, last in aligned.names:
+    counted = {k for one in aligned.quantities for k in range(one.at, one.last + 1)}  # "in *June* 2021"
+    for first, last in (run for run in aligned.names if run[0] not in counted):
         key, own = _belongs_to(aligned, first), set(aligned.stems[first : last + 1])
         rest = [j for j in aligned.content if not first <= j <= last]
         held = sum(aligned.weight[j] * (aligned.found(j, line)[1] - NEARLY) for j in rest)

@@ -10,8 +10,8 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Final
 
-from ragstone.judges.embedded.alignment import FITS, LINES, MOSTLY, Alignment, Clash, Line
-from ragstone.judges.embedded.arithmetic import changes, computed, multiplied, shifted, stepped
+from ragstone.judges.embedded.alignment import FITS, MOSTLY, Alignment, Clash, Line
+from ragstone.judges.embedded.arithmetic import computable, derived
 from ragstone.judges.embedded.conditions import is_part
 from ragstone.judges.embedded.contrasts import foreign
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
@@ -47,21 +47,14 @@ _DEFINITE: Final = frozenset(("the", "all", "these"))
 _PARTED: Final = frozenset(("which", "whom", "them"))
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
+_AGED: Final = frozenset(("aged", "age"))
+_NOW: Final = frozenset(("now", "today", "currently", "nowadays", "current"))
 _DATED: Final = frozenset(("clock", "date", RANK))
 _FIRST: Final = frozenset(("from", "between"))
 _LAST: Final = frozenset(("to", "and", "until", "till", "through"))
 _FROM: Final = frozenset(("at", "from", "to", "until", "till", "by", "and", "between", "before", "after"))
 _ENDS: Final = frozenset(("from", "to"))
-_ADDING: Final = re.compile(
-    r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
-    r"|lost|gained|come to|(?:in|de)crease[sd]? (?:of|by)"
-    r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
-    re.IGNORECASE,
-)
-_SHARE: Final = re.compile(r"\b(?:share|portion|contribut\w+|amounts? to|comes? to|works out|equals?)\b", re.IGNORECASE)
-_BY: Final = re.compile(r"\bby (?:\w+ ){0,2}$")
 _BEYOND: Final = re.compile(r"\b(?:above|over|beyond|below|under|more than|less than) (?:that|this)\b", re.IGNORECASE)
-_THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "40 km longer"
 FIT: Final = itemgetter(0)  # the fit of a quantity's place
 
 
@@ -180,7 +173,7 @@ def _number(
         if (differs := check(aligned, one, near, every)) is not None:
             return _other("number", *differs)
     found = _displaced(aligned, one, own, same, other)
-    later = found is not None and one.dimension in _DATED and _derived(aligned, one, own, every)
+    later = found is not None and one.dimension in _DATED and derived(aligned, one, own, every)
     return None if later else found  # "at 6", evidence: "leaves at 5 and arrives an hour later", but elsewhere "at 6"
 
 
@@ -202,6 +195,8 @@ def _displaced(
     if any(_side_by_side(one, mine, held) for mine in others for held in near):
         return None  # "at 11 a.m. and 3 p.m.", evidence: "at 11:00 and 15:00"
     label = i == 1 and aligned.words[0] == best[1].word(theirs.at - 1)  # "bus 12"
+    if not _NOW.isdisjoint(aligned.words) and _NOW.isdisjoint(rival[1].words) and not _NOW.isdisjoint(best[1].words):
+        return None  # "now has 45 employees", evidence: "opened with 12 employees. Today it has 45"
     told = best[1] is not rival[1] and (label or any(mine.dimension == one.dimension for mine in others))
     if told and aligned.weight_in(best[1]) > aligned.weight_in(rival[1]):
         return None  # its own sentence has more of the statement
@@ -273,7 +268,7 @@ def _absent(
     free = free or (spelled and one.dimension == MONTH and aligned.is_known(aligned.stems[i]))
     if free or aligned.words[i] in {"twice", "thrice"}:
         return None
-    if _derived(aligned, one, own, every):
+    if derived(aligned, one, own, every):
         aligned.agreed.update(_tokens_of(aligned, one))
         return None
     if aligned.stems[i] in aligned.premises and (rival is None or rival[0] < FITS):
@@ -281,6 +276,9 @@ def _absent(
     if _of_name(aligned, one):
         return _numbered(aligned, i, "name") or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
     if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
+        if aligned.word(i - 1) in _AGED:
+            aligned.agreed.add(i)
+            return None  # "children aged 8", evidence: "children aged 6 to 12"
         return Clash("number", says)  # the statement may be about a day within a period
     if rival is not None:  # the closest value at the places that fit well
         least = LIKELY * rival[0]
@@ -292,7 +290,8 @@ def _absent(
     if rival is None:
         return Clash("number", says)
     inside = rival[2].bound * (one.value - rival[2].value) > 0 == one.bound  # "25 GB", evidence: "larger than 20 GB"
-    return _other("bound" if inside else "number", says, rival)
+    unsure = inside or computable(one, rival[2], [theirs for _, theirs in every])
+    return _other("bound" if unsure else "number", says, rival)
 
 
 def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
@@ -302,36 +301,17 @@ def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
     return frozenset(range(min(one.at, one.last), last + 1 + dated))
 
 
-def _derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Every) -> bool:
-    """Return whether a number can be computed from those of the evidence."""
-    operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
-    adding = one.dimension != "date" and bool(
-        _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
-    )
-    shares = _SHARE.search(text) is not None
-    lines = dict.fromkeys(line for line, _ in every)
-    earlier = not word_set("earlier").isdisjoint(aligned.words)
-    before = {
-        line: aligned.line(line.passage, line.sentence - 1).quantities if line.sentence else ()
-        for line in (*lines, *aligned.lines)
-    }
-    made = computed(one, operands, adding=adding, changing=adding or changes(aligned.stems))
-    made = (
-        made or any(shifted(one, line.quantities, shares=shares) for line in lines) or one in multiplied(own, operands)
-    )
-    return made or any(stepped(one, *both, earlier=earlier) for both in before.items())
-
-
 def _within(one: Quantity, line: Line) -> bool:
-    """Return whether a date is within a period of a sentence: "1 July" in "from 15 June to 18 August"."""
+    """Return whether a value is within a range of a sentence: "1 July" in "15 June to 18 August", "8" in "6 to 12"."""
 
-    def order(day: Quantity) -> tuple[int, float]:
-        return int(day.unit), day.written
+    def order(of: Quantity) -> tuple[float, float]:
+        return (float(of.unit), of.written) if of.dimension == "date" else (0.0, of.value)
 
-    dates = [theirs for theirs in line.quantities if theirs.dimension == "date"] if one.dimension == "date" else []
+    values = [theirs for theirs in line.quantities if theirs.dimension == one.dimension != RANK]
     return any(
-        order(first) < order(one) < order(second) and line.word(first.at - 1) in _FIRST
-        for first, second in pairwise(dates)
+        order(first) < order(one) < order(second)
+        and (line.word(first.at - 1) in _FIRST or second.at - first.last <= NEXT)
+        for first, second in pairwise(values)
         if not _LAST.isdisjoint(line.words[first.last + 1 : second.at])
     )
 
@@ -379,12 +359,20 @@ def _side_by_side(one: Quantity, mine: Quantity, held: Held) -> bool:
     )
 
 
-def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], _every: Every) -> tuple[str, Held] | None:
+def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
     """Find a value that was changed to another one: "8080" where the evidence says "changed from 8080 to 9090"."""
     newer = [(1.0, line, new) for _, line, old in near if (new := _newer(line, old))]
+    if not _NOW.isdisjoint(aligned.words) and all(_NOW.isdisjoint(line.words) for _, line, _ in near):
+        newer += [(1.0, *held) for held in every if not _NOW.isdisjoint(held[0].words) and _alike(one, held[1])]
     if len(newer) < len(near) or not word_set("past").isdisjoint(aligned.words):
         return None
     return _written(aligned.text, one), newer[0]
+
+
+def _alike(one: Quantity, other: Quantity) -> bool:
+    """Return whether two quantities count or measure the same: "12 employees" and "45 people"."""
+    people = one.unit in word_set("whatever") or other.unit in word_set("whatever")
+    return rivals(one, other) and (one.dimension != "" or one.unit == other.unit or people)
 
 
 def _newer(line: Line, old: Quantity) -> Quantity | None:
@@ -417,9 +405,10 @@ def _for_another(aligned: Alignment, one: Quantity, near: Sequence[Held], every:
 
 def _named_by(line: Line, one: Quantity) -> str:
     """Return the stem of whom a quantity is for, if it occurs only there; empty if there is none."""
-    at = one.last + 2
+    behind = (one.last + 1, one.last + 3)[: 1 + bool(one.per)]  # "95 euros per night *for two*"
+    at = next((k + 1 for k in behind if line.word(k) in _BINDING), len(line.tokens))
     token = line.tokens[at] if at < len(line.tokens) else None
-    named = token and line.word(at - 1) in _BINDING and (token.kind == NAME or line.words[at].endswith("s"))
+    named = token and (token.kind != WORD or line.words[at].endswith("s")) and line.words[at].isalpha()
     stem = token.stem if token and named else ""
     return stem if line.places.get(stem) == [at] else ""
 
@@ -467,15 +456,6 @@ def _in_another_passage(
     rival = max(found, key=lambda held: held[0], default=None)
     least = max(FITS, LIKELY * near[0][0])
     return None if rival is None or rival[0] < least else (_written(aligned.text, one), rival)
-
-
-def _operands(aligned: Alignment, one: Quantity, known: list[Quantity], own: Sequence[Quantity]) -> list[Quantity]:
-    """Return the possible operands: ``known``, the statement's quantities that agree with them, and times of day."""
-    if one.dimension == "time":
-        lines = dict.fromkeys(line for stem in aligned.library.times[: 2 * LINES] for line in aligned.having(stem))
-        known = [theirs for line in lines for theirs in line.quantities if theirs.dimension == "clock"] + known
-    known = [theirs for theirs in known if theirs.dimension != MONTH]
-    return [*known, *(mine for mine in own if any(agree(mine, theirs) for theirs in known))]
 
 
 def _ratio(one: float, other: float) -> float:
