@@ -99,6 +99,7 @@ class BackendError(JudgeError):
     exceeds the model's context. ``spent``: the tokens that the endpoint counted (the fields of ``Usage``), if it did.
     ``lost``: the request was sent but no reply came; it may have been charged. ``status``: the HTTP status, 0 if there
     was none. ``loading``: the server is loading its model. ``no_capacity``: the flex tier has no capacity now.
+    ``general``: a refusal whose cause is not this request's text or length, so it may concern every request.
     ``allowance``: what the endpoint says is left of its limits.
     """
 
@@ -117,6 +118,7 @@ class BackendError(JudgeError):
         status: int = 0,
         loading: bool = False,
         no_capacity: bool = False,
+        general: bool = False,
         allowance: object = None,
     ) -> None:
         self.retryable = retryable
@@ -128,8 +130,14 @@ class BackendError(JudgeError):
         self.status = status
         self.loading = loading
         self.no_capacity = no_capacity
+        self.general = general
         self.allowance = allowance
         super().__init__(message, judge=judge, hint=hint)
+
+    @property
+    def limited(self) -> bool:
+        """Whether the endpoint says that too many calls were made with this key."""
+        return self.status == 429 and not self.no_capacity
 
     @property
     def busy(self) -> bool:

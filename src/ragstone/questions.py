@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import Struct
 
-from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Unit, Verdict
+from ragstone.types import REFERENCE, RESPONSE, Passage, Scale, Span, Unit, Verdict
 
 Task = Literal[
     "claims", "nuggetize", "importance", "support", "assign", "response_support", "relevance", "trace", "rubric"
@@ -280,6 +280,15 @@ class Rate(Question[Rated], frozen=True):
     def scale_of(self, unit: Unit) -> Scale:
         """Return the unit's own scale, or else the question's."""
         return unit.scale or self.scale
+
+
+SAMPLE: Final = Rate(
+    "support",
+    (Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16)),),
+    YES_NO,
+    passages=(Passage("1", "On a clear day the sky is blue.", 1),),
+)
+"""A short question, to check whether a judge answers."""
 
 
 class Trace(Question[Traced], frozen=True):

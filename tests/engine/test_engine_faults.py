@@ -16,6 +16,7 @@ import virtual
 from msgspec.structs import replace
 from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, record, records, slow_judge, weigh
 
+from ragstone import config
 from ragstone.engine import calls as engine_calls
 from ragstone.engine.route import Route, Routes
 from ragstone.engine.tally import cause_of
@@ -25,9 +26,10 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
 from ragstone.questions import Question, Task
 from ragstone.store.database import Store
-from ragstone.testing import FakeServer, ScriptedJudge
+from ragstone.testing import FakeServer, Scripted, ScriptedJudge
 from ragstone.types import Record
 
+REAL = config.ENGINE
 WHOLE = metrics("response_groundedness")
 CLAIMS = metrics("grounding", "claim_relevance")
 
@@ -158,6 +160,63 @@ def test_refusals_of_single_requests_do_not_make_an_endpoint_dead() -> None:
     outcome = weigh(records(10), WHOLE, ScriptedJudge(script), settings=replace(QUICK, dead_after=2))
     assert outcome.error is None
     assert outcome.statuses == ["judge_failed"] * 10
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_refusal_that_concerns_every_call_ends_the_run(status: int) -> None:
+    """After a few single calls and a check with a short one; also where replies of an earlier run are stored."""
+    with FakeServer() as server, Store(":memory:") as store:
+        for known, given in ((0, records(200)), (1, records(201)[1:])):
+            server.configure(answer=lambda _: Scripted("Unknown parameter: 'x'", status=status))
+            outcome = weigh(given, WHOLE, prompted(server), store=store, settings=REAL)
+            assert isinstance(outcome.error, BackendError)
+            assert "Unknown parameter: 'x' (6 attempts in a row failed)" in str(outcome.error)
+            assert outcome.error.hint.startswith("check the model and the parameters in the judge's table")
+            assert server.seen[status] <= 8 * (known + 1)
+            server.configure(answer=None)
+            weigh(records(1), WHOLE, prompted(server), store=store)
+
+
+TEXTS = {
+    "unknown": Scripted("Invalid text", status=400),
+    "filter": Scripted({"error": {"message": "No.", "code": "content_filter"}}, status=400),
+    "length": Scripted("The input token count (9) exceeds the maximum number of tokens allowed (8).", status=400),
+    "a minute": Scripted("Request too large for m on tokens per min (TPM): Limit 9, Requested 10.", status=429),
+    "firewall": Scripted(raw="<html><body>Request blocked</body></html>", status=403),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_refusal_that_concerns_certain_texts_stops_no_other(name: str) -> None:
+    """Be they the first of the run, but for a firewall's, which could be about the key."""
+    odd = [f"r{number}." for number in (range(30, 42) if name == "firewall" else range(1, 13))]
+
+    def answer(request: dict[str, Any]) -> Scripted | None:
+        return TEXTS[name] if any(f"It is {one}" in str(request) for one in odd) else None
+
+    with FakeServer(answer=answer) as server:
+        outcome = weigh(records(100), WHOLE, prompted(server), settings=REAL)
+        assert sum(count for status, count in server.seen.items() if status != 200) == 12
+        assert server.seen[200] == 88 if name in ("filter", "length", "a minute") else server.seen[200] <= 100
+    assert outcome.error is None
+    assert (outcome.statuses.count("scored"), outcome.statuses.count("judge_failed")) == (88, 12)
+
+
+def test_an_error_in_the_code_of_a_judge_that_is_checked_is_a_failed_call() -> None:
+    """The check is no edge of its own: the endpoint counts as lost, with what its calls said."""
+    known = list[str]()
+
+    def script(question: Question[Any]) -> Any:
+        if about(question) in known:
+            raise ZeroDivisionError
+        if known:
+            raise retryable(status=500)
+        known.append(about(question))
+        return "2"
+
+    judge = ScriptedJudge(script, concurrency=1)
+    outcome = weigh(records(20), WHOLE, judge, settings=replace(REAL, tries=1))
+    assert "HTTP 500: sorry (5 calls in a row failed" in str(outcome.error)
 
 
 def test_a_hanging_call_meets_its_deadline() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import random
 from collections import Counter, deque
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from stage import GOOD, Outcome, jobs, metrics, only, records
 
 from ragstone import config
 from ragstone.engine import pace
+from ragstone.engine.breaker import PATIENCE
 from ragstone.engine.claims import Claims, Elsewhere
 from ragstone.engine.run import Engine
 from ragstone.errors import BackendError, RagstoneError
@@ -191,15 +193,27 @@ def test_an_hour_for_a_tenth_fails_that_tenth_by_name_and_ends_nothing() -> None
     }
 
 
-def test_an_endpoint_that_refuses_all_for_as_long_as_a_call_may_take_ends_the_run() -> None:
-    """With few requests, and the way out is said."""
-    found = through(200, lambda seen: refusal())
+@pytest.mark.parametrize(
+    ("answered", "wait", "seconds"),
+    [(0, None, PATIENCE), (0, 30.0, PATIENCE), (0, 120.0, 120), (20, None, config.ENGINE.deadline)],
+)
+def test_an_endpoint_that_refuses_all_ends_the_run(answered: int, wait: float | None, seconds: float) -> None:
+    """Before the deadline if it has answered none in more than a minute; with few requests, and the way out is said."""
+    asked = itertools.count()
+    found = through(200, lambda seen: refusal(wait) if next(asked) >= answered else None)
     assert isinstance(found.error, BackendError)
     assert "HTTP 429: slow down" in str(found.error)
     assert "set --rpm" in found.error.hint
-    assert found.statuses == []
-    assert config.ENGINE.deadline - 30 <= found.seconds <= config.ENGINE.deadline + 30
-    assert found.refused <= 40
+    assert found.statuses.count("scored") == answered
+    assert seconds - 30 <= found.seconds <= seconds + 30
+    assert found.refused <= 40 + 4 * answered
+
+
+def test_one_slow_answer_is_waited_for_while_all_others_are_refused() -> None:
+    """A model with room for one call at a time, each of which takes longer than an endpoint may refuse everything."""
+    found = through(2, lambda seen: refusal() if seen.inside > 1 else None, latency=1.2 * PATIENCE)
+    assert (found.error, found.statuses) == (None, ["scored"] * 2)
+    assert found.seconds > PATIENCE
 
 
 @pytest.mark.parametrize("count", [1, 40])
@@ -211,13 +225,13 @@ def test_a_server_that_loads_its_model_is_waited_for(count: int) -> None:
     assert 120 < found.seconds < 180
 
 
-def test_a_call_alone_that_is_always_refused_ends_with_its_deadline() -> None:
+def test_a_call_alone_that_is_always_refused_ends_too() -> None:
     """There is nobody else to tell that the endpoint answers; the record says how to go on."""
     found = through(1, lambda seen: refusal())
     assert found.error is None
     assert found.statuses == ["judge_failed"]
     assert "set --rpm" in found.reasons[0]
-    assert found.seconds <= config.ENGINE.deadline + 30
+    assert found.seconds <= PATIENCE + 30
 
 
 def test_calls_that_another_process_sends_take_nothing_of_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

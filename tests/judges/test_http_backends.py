@@ -459,6 +459,11 @@ TOO_LONG = {
 TGI = "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 900 and 4096"
 LOADING = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
 QUOTA = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+NO_QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
+    "head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, head to: "
+    "https://ai.dev/usage?tab=rate-limit. \n* Quota exceeded for metric: free_tier_requests, limit: {}, model: m"
+)
 SLOW = {"Retry-After": "7", "anthropic-ratelimit-requests-remaining": "0",
         "anthropic-ratelimit-requests-reset": "2020-01-01T00:00:00Z"}  # fmt: skip
 FATAL = {"fatal": True, "retryable": False, "retry_after": None}
@@ -471,11 +476,15 @@ SAID: dict[str, tuple[Scripted, dict[str, Any]]] = {
         {**FATAL, "hint": f"check the key in {VARIABLE}"},
     ),
     "key-400": (Scripted("Incorrect API key provided", status=400), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
-    "moderated": (Scripted("Your input was flagged by moderation", status=403), {**ALONE, "hint": ""}),
+    "moderated": (Scripted("Flagged by moderation", status=403), {**ALONE, "general": False, "hint": ""}),
     "quota": (
         Scripted(QUOTA, status=429, headers={"Retry-After": "1"}),
         {**FATAL, "hint": "the account or the key has no credit left"},
     ),
+    "quota-gateway": (Scripted({"error": {"type": "insufficient_quota", "code": "429"}}, status=429), FATAL),
+    "quota-none": (Scripted(NO_QUOTA.format(0), status=429), FATAL),
+    "quota-minute": (Scripted(NO_QUOTA.format(15), status=429), {"retryable": True, "fatal": False, "limited": True}),
+    "parameter": (Scripted("Unknown parameter: 'x'", status=400), {**ALONE, "general": True}),
     "credit": (Scripted("Your credit balance is too low to access the API.", status=400), FATAL),
     **{
         f"budget-{status}": (Scripted("Budget has been exceeded! Max budget: 10.0", status=status), FATAL)
@@ -610,6 +619,14 @@ def test_a_proxy_of_the_environment_is_used_except_for_this_machine(monkeypatch:
         found = error("http://judge.invalid/v1")
         assert str(found) == "mine: the address of the proxy is not a valid URL"
         assert (found.fatal, found.lost, "HTTP_PROXY" in found.hint) == (True, False, True)
+        monkeypatch.delenv("http_proxy")
+        monkeypatch.setenv("all_proxy", "SOCKS5h://user:pass@proxy:1080")
+        found = error("http://judge.invalid/v1")
+        assert str(found).endswith("is of the kind socks5h; only HTTP proxies are supported")
+        assert (found.fatal, "ALL_PROXY" in found.hint, "pass" in str(found)) == (True, True, False)
+        monkeypatch.setenv("all_proxy", place)
+        ask("http://judge.invalid/v1")
+        assert server.count == 3
 
 
 def test_no_reply_in_time_is_worth_a_retry() -> None:

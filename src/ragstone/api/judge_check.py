@@ -18,8 +18,7 @@ from ragstone.judges.catalogue import build
 from ragstone.judges.spec import KnownJudge, Spec, providers
 from ragstone.options import RunOptions
 from ragstone.prices import PriceBook
-from ragstone.questions import YES_NO, Rate
-from ragstone.types import Passage, Span, Unit
+from ragstone.questions import SAMPLE
 
 
 def known_judges(config: Path | str | None = None) -> list[KnownJudge]:
@@ -82,11 +81,9 @@ def check_judge(name: str, config: Path | str | None = None) -> Checked:
 
 
 async def _asked(judge: Judge) -> Checked:
-    unit = Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16))
-    question = Rate("support", (unit,), YES_NO, passages=(Passage("1", "On a clear day the sky is blue.", 1),))
     if not judge.can("support"):
         raise ConfigError(f"the judge '{judge.name}' cannot answer the step 'support'")
-    dialogue = judge.dialogue(question)
+    dialogue = judge.dialogue(SAMPLE)
     (call,) = next(dialogue)
     started = time.monotonic()
     try:
@@ -100,5 +97,9 @@ async def _asked(judge: Judge) -> Checked:
         said = "the answer does not have the expected format"
     except StopIteration as stop:
         (verdict,) = stop.value.verdicts
-        said = f"unjudged: {verdict.failure}" if verdict.unjudged else f"'{unit.text}' is supported: {verdict.label}"
+        said = (
+            f"unjudged: {verdict.failure}"
+            if verdict.unjudged
+            else f"'{SAMPLE.units[0].text}' is supported: {verdict.label}"
+        )
     return Checked(judge.id, seconds, said, reply.usage.input, reply.usage.output)

@@ -2,8 +2,9 @@
 
 Time is always an argument, as in ``pace``. Guarantees: a rejected key is noticed with one call, before others are
 sent. An endpoint that stops answering or refuses every call gets one call at a time, with growing pauses. It is dead
-if it has answered nothing for as long as a call may take or, unless it refuses calls, after ``dead_after`` single
-tries. If only some calls fail, nothing is held back.
+if it has answered nothing for as long as a call may take or, unless it is overloaded, after ``dead_after`` single
+tries. One that has never answered and limits every call is dead after ``PATIENCE``, when a limit per minute would have
+let one pass. If only some calls fail, nothing is held back.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ GRACE: Final = 0.5
 """Seconds after which other calls follow a first call that was not refused: keys are rejected immediately."""
 DOUBT: Final = 2
 """Calls go one at a time after this many times ``dead_after`` failures without an answer."""
+PATIENCE: Final = 90.0
+"""Seconds for which an endpoint that has answered nothing may refuse every call with HTTP 429."""
 NEARLY: Final = 0.8
 """The share of failed attempts that counts as all."""
 
@@ -39,6 +42,7 @@ class Breaker:
         self._sent = self._answered = self._last = self._alone_from = 0
         self.refused = False
         """Whether the last failed attempt was refused because of overload."""
+        self._limited = False
         self.again = 0.0
         """When the current pause ends."""
         self._failed: dict[int, float] = {}
@@ -59,7 +63,7 @@ class Breaker:
         return self._sent
 
     def answered(self, number: int) -> None:
-        """Record that the endpoint answered, even if it rejected this request."""
+        """Record that the endpoint answered, even if it rejected this one request."""
         self.answers += 1
         if number <= self._answered:
             return
@@ -75,16 +79,16 @@ class Breaker:
         if self.unsure:
             self.alone = False
 
-    def failed(self, number: int, begun: float, *, refused: bool = False) -> bool:
+    def failed(self, number: int, begun: float, *, refused: bool = False, limited: bool = False) -> bool:
         """Record a failed attempt; return whether all calls should pause.
 
-        ``refused``: the endpoint is up but overloaded. A failed first call is not an outage yet: the next one is sent
-        at once, again alone.
+        ``refused``: the endpoint is up but overloaded; ``limited``: it says that this key makes too many calls. A
+        failed first call is not an outage yet: the next one is sent at once, again alone.
         """
         if number > self._answered:
             self._failed[number] = begun
             self._last = max(self._last, number)
-            self.refused = refused
+            self.refused, self._limited = refused, limited
             if self.alone and number > self._alone_from:  # not one sent before
                 self.tries += 1
                 self.refusals += refused
@@ -96,6 +100,8 @@ class Breaker:
     def dead(self, now: float) -> bool:
         """Return whether to give up on the endpoint."""
         if self.tries - self.refusals > self.dead_after:
+            return True
+        if self._limited and self.failures == self._sent and now >= self._since + PATIENCE:
             return True
         return self._silent and max(now, self.again) >= self._since + self.deadline
 

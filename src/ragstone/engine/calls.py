@@ -29,6 +29,7 @@ from ragstone.engine.writer import Writer
 from ragstone.errors import BackendError, BudgetReached, RagstoneError, StoreError
 from ragstone.judges.base import Backend, Call, Failed, Judge, Reply, Shared, Usage, is_inside, reply_from_json
 from ragstone.judges.limits import asked_to_wait
+from ragstone.questions import SAMPLE
 from ragstone.store.database import Store
 
 _NO_USAGE: Final = Usage(0, 0)
@@ -189,9 +190,7 @@ class Calls:
             if elsewhere:
                 self._tally.replayed += 1
             elif isinstance(outcome, Reply):
-                usage = _NO_USAGE if judge.backend.free and outcome.usage.input is None else outcome.usage
-                dollars = self._budget.cost(judge, outcome.usage)
-                self._tally.pay(call.judge, call.task, usage, dollars, sent=not is_inside(judge.backend))
+                self._charge(judge, call, outcome.usage)
                 paid.add(call.key)
                 if self._settings.cache != "off":
                     self.writer.call(call, outcome, lambda kept: self._land(call, flight, kept))
@@ -282,7 +281,7 @@ class Calls:
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
                     reserved.send()
-                    reply = await self._attempt(backend, call, flight, begun, min(end, queue.breaker.end or end))
+                    reply = await self._attempt(judge, call, flight, begun, min(end, queue.breaker.end or end))
                     reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
@@ -308,8 +307,6 @@ class Calls:
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
                 end = (end or 0.0) + queue.was_quiet(now)  # nor does a pause of the endpoint
-            except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
-                return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
                 taken, turn = turn, None  # released in _answered
                 self._answered(judge, taken, call, flight, reply)
@@ -332,9 +329,9 @@ class Calls:
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
-    async def _attempt(self, backend: Backend, call: Call, flight: Flight, begun: float, end: float) -> Reply:
+    async def _attempt(self, judge: Judge, call: Call, flight: Flight, begun: float, end: float) -> Reply:
         """Send once; ``flight.sent`` is true meanwhile."""
-        flight.sent = True
+        backend, flight.sent = judge.backend, True
         request = call if flight.shared is call.shared else replace(call, shared=None)
         try:
             # A backend with a timeout of its own needs no second timer, which costs as much as parsing.
@@ -342,27 +339,37 @@ class Calls:
                 return await backend.send(request)
             async with asyncio.timeout_at(end):
                 return await backend.send(request)
+        except (RagstoneError, TimeoutError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
+            raise BackendError(f"{judge.name}: internal error: {type(error).__name__}: {error}") from error
         finally:
             flight.sent = False
 
     async def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
         """Return the failure of a call if its endpoint is lost, else None."""
-        if error.fatal or id(judge.backend) in self._down:
+        if id(judge.backend) in self._down:
             return self._lose(judge, error)
-        breaker = self._queue(judge.backend).breaker
-        if len(self._flying) > 1 and breaker.dead(now):  # a single call has nothing to stop
-            count = f"{breaker.failures} attempts in a row failed"
-            if not await self._works(judge, error):
-                return self._lose(judge, self._lost(judge, error, count))
-        return None
+        breaker, lost = self._queue(judge.backend).breaker, error
+        if not error.fatal:
+            if len(self._flying) == 1 or not breaker.dead(now):  # a single call has nothing to stop
+                return None
+            lost = self._lost(judge, error, f"{breaker.failures} attempts in a row failed")
+        # A firewall may answer 403 to certain texts.
+        if (not error.fatal or error.status == 403) and await self._works(judge, error):
+            return None
+        return self._lose(judge, lost)
 
     async def _works(self, judge: Judge, error: BackendError) -> bool:
-        """Return whether the endpoint still answers a call that it answered before, so that only certain calls fail.
+        """Return whether the endpoint answers a call that it answered before, so that only certain calls fail.
 
-        Such calls can be all that is left of a run, and would end it each time it is resumed.
+        Such calls can be all that is left of a run, and would end it each time it is resumed. If it has answered none
+        and refuses all, it gets a call about a short text.
         """
         backend, queue = judge.backend, self._queue(judge.backend)
         known = self._known.get(id(backend))
+        if known is None and error.general and judge.can(SAMPLE.task):
+            known = next(judge.dialogue(SAMPLE))[0]
         if known is None or error.busy or not (error.status or error.lost or error.spent) or self._closing:
             return False
         answered = queue.breaker.answers
@@ -378,7 +385,7 @@ class Calls:
                     turn.sent = True
                     reserved.send()
                     begun = self._loop.time()
-                    reply = await self._attempt(backend, known, Flight(), begun, begun + self._settings.deadline)
+                    reply = await self._attempt(judge, known, Flight(), begun, begun + self._settings.deadline)
                     reserved.settle(reply.usage, reply.requests)
             except (BackendError, TimeoutError) as failure:
                 self._waste(judge, known, getattr(failure, "spent", None))
@@ -389,11 +396,17 @@ class Calls:
             finally:
                 if turn is not None:
                     queue.abandoned(turn)
-            self._waste(judge, known, reply.usage)
-            self._tally.notes[f"{judge.name}: checked with a call that it had answered before"] += 1
+            self._charge(judge, known, reply.usage)
+            self._tally.notes[f"{judge.name}: checked with a call that it can answer"] += 1
             self._failures[id(backend)] = 0
             self._worked[id(backend)] = begun
             return True
+
+    def _charge(self, judge: Judge, call: Call, usage: Usage) -> None:
+        """Put an answered call on the bill."""
+        counted = _NO_USAGE if judge.backend.free and usage.input is None else usage
+        dollars = self._budget.cost(judge, usage)
+        self._tally.pay(call.judge, call.task, counted, dollars, sent=not is_inside(judge.backend))
 
     def _waste(self, judge: Judge, call: Call, spent: tuple[Any, ...] | None) -> None:
         """Put an attempt on the bill that was charged but gave no answer."""
@@ -413,7 +426,7 @@ class Calls:
         said = f"{error}{tried}"
         if error.too_long and error.hint:  # what to do first: servers describe it at length
             said = f"{error.hint} ({said})"
-        elif error.hint:
+        elif error.hint and not error.fatal:
             said = f"{said.rstrip('.')}; {error.hint}"
         return Failed(said, too_long=error.too_long)
 
@@ -437,9 +450,10 @@ class Calls:
 
     def _lost(self, judge: Judge, error: BackendError, count: str) -> BackendError:
         """Return the error for an endpoint that does not answer."""
-        kept = self._settings.cache != "off" and self._tally.anything
+        kept = self._settings.cache != "off" and self._tally.asked
         goes_on = "finished work is saved; run the same command to resume" if kept else ""
-        hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), error.hint, goes_on))).replace("?; ", "? ")
+        said = "check the model and the parameters in the judge's table" if error.general else error.hint
+        hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), said, goes_on))).replace("?; ", "? ")
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
 
 

@@ -130,9 +130,11 @@ class Queue:
             self.width.fall(f"HTTP {error.status}")
         if error.fatal:
             pass  # no more calls; those waiting learn of it at their turn
-        elif not error.retryable:  # the endpoint works and rejected this request
+        elif not error.retryable and (self.breaker.answers or not error.general):  # it works and rejected this request
             self.breaker.answered(turn.number)
-        elif self.breaker.failed(turn.number, turn.begun, refused=error.busy):
+        elif (
+            self.breaker.failed(turn.number, turn.begun, refused=error.busy, limited=error.limited) and error.retryable
+        ):
             pause = max(error.retry_after or 0.0, backoff(max(1, self.breaker.tries)))
             if not alone:  # a single call says nothing about the width
                 self.width.halve()

@@ -48,7 +48,7 @@ SECRET_LENGTH: Final = 12
 LONG: Final = 10_000
 """Bytes of a request that a server may truncate."""
 NOT_THE_API: Final = "check the base URL: it is the address of the API, which usually ends in /v1"
-PROXY: Final = "check the proxy in the environment variables HTTPS_PROXY and HTTP_PROXY"
+PROXY: Final = "check the proxy in the environment variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
 TRUNCATED: Final = "the server read less than half of the request; raise its context length, then add --refresh"
 """The note on a reply whose request was silently truncated, as Ollama does."""
 
@@ -215,13 +215,18 @@ class HttpBackend(ABC):
             self._key = key
             headers[self.key_header] = f"Bearer {key}" if self.key_header == "Authorization" else key
         self._address = yarl.URL(self.url)
+        proxy = _proxy(self._address)
+        kind = (proxy or "http").partition(":")[0].lower()
+        if kind not in ("http", "https"):
+            said = f"the proxy for {self.url} is of the kind {kind}; only HTTP proxies are supported"
+            raise self.trouble(said, fatal=True, hint=f"{PROXY}, or add the host to NO_PROXY")
         self._session = aiohttp.ClientSession(
             cookie_jar=aiohttp.DummyCookieJar(),
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
             timeout=aiohttp.ClientTimeout(total=self.timeout),
             headers=headers,
             auto_decompress=False,
-            proxy=_proxy(self._address),
+            proxy=proxy,
         )
 
     async def close(self) -> None:
@@ -415,14 +420,14 @@ class HttpBackend(ABC):
     def _error(
         self, status: int, headers: Mapping[str, str], error: Mapping[str, Any], data: bytes, tier: str
     ) -> BackendError:
-        said = " ".join(self.without_key(said_by(error) or shown(data)).split())[:300]
+        said = " ".join(self.without_key(said_by(error) or shown(data)).split())
         if 300 <= status < 400 and (place := headers.get("Location", "")):
             said = f"redirects to {self.without_key(place.partition('?')[0])[:200]}"
-        code = str(error.get("code") or error.get("type") or "")
+        code = f"{error.get('code')} {error.get('type')}"
         wait = retry_after(headers)
         more = meaning(status, code, said, wait=wait, variable=self.key_variable, flex=tier == "flex")
         left = allowance(headers)
-        return self.trouble(f"HTTP {status}: {said or 'no message'}", status=status, allowance=left, **more)
+        return self.trouble(f"HTTP {status}: {said[:300] or 'no message'}", status=status, allowance=left, **more)
 
     def without_key(self, text: str) -> str:
         """Remove the key from a text, in any case: some endpoints repeat it in their messages."""
@@ -462,5 +467,6 @@ def _proxy(address: yarl.URL) -> str | None:
 
     host = address.host or ""
     local = host in ("localhost", "::1") or host.startswith("127.")
-    found = "" if local or proxy_bypass(f"{host}:{address.port}") else getproxies().get(address.scheme, "")
+    bypassed, proxies = local or proxy_bypass(f"{host}:{address.port}"), getproxies()
+    found = "" if bypassed else proxies.get(address.scheme) or proxies.get("all", "")
     return f"http://{found}" if found and "://" not in found else found or None

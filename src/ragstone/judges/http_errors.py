@@ -14,24 +14,26 @@ LONGEST_SHOWN: Final = 2000
 """Bytes of a body that a message may quote."""
 MINUTE: Final = 60.0
 """Maximum wait in seconds of a limit per minute; a longer wait belongs to another limit."""
-_MODERATED: Final = re.compile(r"moderat|flagged|content.polic|safety", re.IGNORECASE)
-"""Matches a 403 that is about one text, not about the key."""
+_MODERATED: Final = re.compile(r"moderat|flagged|content.?(?:polic|filter|management)|safety", re.IGNORECASE)
+"""Matches a refusal that is about one text, not about the key or every request."""
 _WRONG_KEY: Final = re.compile(
     r"api.key.{0,20}(?:not valid|invalid)|(?:incorrect|invalid|wrong) api.key", re.IGNORECASE
 )
 """Matches a rejected key that some endpoints report with status 400 instead of 401."""
 _TOO_LONG: Final = re.compile(
-    r"context.?(?:size|length|window)|max_new_tokens` must be|prompt is too long", re.IGNORECASE
+    r"context.?(?:size|length|window)|max_new_tokens` must be|maximum prompt length|input token count|too many tokens: "
+    r"|(?:prompt|input|request)(?: is)? too (?:long|large)",
+    re.IGNORECASE,
 )
-"""Matches the error for a request longer than the model's context, with any status."""
+"""Matches the error for a request longer than the model's context or than a limit per minute, with any status."""
 _WITH_REPLY: Final = re.compile(r"max_\w*tokens|in the completion", re.IGNORECASE)
 """Matches such an error that counts the longest reply as part of the request."""
 _NO_CREDIT: Final = re.compile(
     r"credit balance is too low|reached your specified .{0,20}usage limits|budget has been exceeded|exceeded.?budget"
-    r"|crossed budget",
+    r"|crossed budget|exceeded your current quota.*(?:error-codes|limit: 0\b)",
     re.IGNORECASE,
 )
-"""Matches a lack of credit or budget that some endpoints report with status 400 or 429 instead of 402."""
+"""Matches a lack of credit, budget or quota that some endpoints report with status 400 or 429 instead of 402."""
 _NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
 """Matches a flex tier without capacity, reported with status 429, 498 (Groq) or 503 (Gemini)."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
@@ -44,17 +46,18 @@ def meaning(
 ) -> dict[str, Any]:
     """Return the fields of a ``BackendError``.
 
-    ``code`` and ``said`` are the error's code and message, ``wait`` is what the endpoint asked for, ``variable`` holds
+    ``code`` and ``said`` are the error's codes and message, ``wait`` is what the endpoint asked for, ``variable`` holds
     the key, and ``flex`` tells whether the call used that tier.
     """
     hint = ""
     fatal = too_long = False
     exceeded = bool(_TOO_LONG.search(said))
+    moderated = bool(_MODERATED.search(f"{said} {code}"))
     retryable = status in (*RETRYABLE, 498) and not exceeded
     no_capacity = flex and status in (429, 498, 503) and bool(_NO_CAPACITY.search(f"{said} {code}"))
     loading = status == 503 and bool(_LOADING.search(said))
-    no_credit = code in ("insufficient_quota", "budget_exceeded") or _NO_CREDIT.search(said)
-    if status in (401, 403) and not _MODERATED.search(said):
+    no_credit = re.search("insufficient_quota|budget_exceeded", code) or _NO_CREDIT.search(said)
+    if status in (401, 403) and not moderated:
         fatal = True
         hint = f"check the key in {variable}" if variable else "the endpoint requires a key"
     elif status == 404:
@@ -76,11 +79,14 @@ def meaning(
         hint = "the server is loading its model; set how long to wait with deadline under [engine]"
     elif no_capacity or "service_tier" in said:
         hint = "tier_fallback = true in the judge's table sends a call to the standard tier if flex is not available"
-    elif status == 429 and (wait or 0.0) <= MINUTE:
-        hint = "set --rpm (or rpm in the judge's table) to the requests per minute that the endpoint allows"
+    elif status == 429:
+        hint = "check the quota of the account"
+        if (wait or 0.0) <= MINUTE:
+            hint = f"set --rpm (or rpm in the judge's table) to the endpoint's requests per minute, or {hint}"
+    general = not (retryable or fatal or too_long or moderated or status == 413)
     return {
         "retryable": retryable, "fatal": fatal, "retry_after": wait if retryable else None, "hint": hint,
-        "too_long": too_long, "loading": loading, "no_capacity": no_capacity,
+        "too_long": too_long, "loading": loading, "no_capacity": no_capacity, "general": general,
     }  # fmt: skip
 
 
