@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 from contextlib import closing
 from itertools import pairwise
@@ -150,17 +151,21 @@ def test_a_small_last_wave_goes_live_and_wait_waits(given: Any) -> None:
 
 @pytest.mark.parametrize("end", ["partial", "expired", "cancelled"])
 def test_what_a_batch_did_not_bring_is_asked_again(given: Any, end: str) -> None:
-    """Half came; the others are in the next wave, and nothing is a score before it has a reply."""
+    """Half came; the others are in the next wave, and nothing is a score before it has a reply. Both are told."""
     server, options, live = given
     server.configure(batch_end=end)
     with pytest.raises(BatchPending, match=r"1 batch submitted \(16 calls\)"):
         ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
-    with pytest.raises(BatchPending):
+    with pytest.raises(BatchPending) as found:
         ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
     assert server.count == 8
+    (note,) = found.value.__notes__
+    assert re.fullmatch(r"batch batch-0 ended \(\w+\) without a result for 8 of 16 calls, which are sent again", note)
     server.configure(batch_end="completed")
     run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
-    assert server.count == len(server.unique)
+    bill = run.summary()["bill"]
+    assert (bill["retried"], bill["retry_causes"]) == (8, {"no result in a batch": 8})
+    assert bill["sent"] - 8 == bill["paid"]["calls"] == server.count == len(server.unique)
     assert scores(run) == scores(ragstone.evaluate(ROWS, **live))
 
 
@@ -212,7 +217,8 @@ def test_a_call_without_an_answer_is_a_failure_and_no_endless_wave(given: Any, r
     bill, usage = run.summary()["bill"], "usage" in str(refused.raw)
     assert bill["paid"]["calls"] - bill["answered"] == bill["unusable"]["calls"] == charged
     assert bill["unusable"]["dollars"] == (charged * 10 * 100e-6 / 2 if usage else None if charged else 0)
-    assert bill["sent"] == bill["paid"]["calls"]
+    assert bill["sent"] == bill["paid"]["calls"] + (0 if charged else len(refusals))
+    assert bill["retried"] == (2 * (TRIES - 1) if refused.status == 500 else 0)
     assert server.count == len(server.unique), "what a batch answered is not sent again"
     assert len(refusals) == 2 * (TRIES if refused.status == 500 else 1)
     scored = [(row["id"], score) for row in run.results() for score in row["scores"]]
@@ -496,20 +502,24 @@ def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, mo
         return {"data": [one], "has_more": True, "last_id": f"b{page}"}
 
     async def results(_: Any, state: Any) -> list[bytes]:
-        return [b'{"custom_id": "%c"}' % key for key in b"abcde"] if state.ended else []
+        return [b'{"custom_id": "%x"}' % key for key in b"abcde"] if state.ended else []
+
+    def keys_of(calls: str) -> set[bytes]:
+        return {call.encode() for call in calls}
 
     for kind, after in ((OpenAIBackend, "after"), (MessagesBackend, "after_id")):
         asked.clear()
         monkeypatch.setattr(kind, "_told", told)
         monkeypatch.setattr(kind, "results", results)
         backend = kind(Spec("it", model="m", base_url=server.url, timeout=7.0))
-        keys = set("abcde")
-        assert asyncio.run(backend.find("t2", 860.0, keys)) == "b2"
+        assert asyncio.run(backend.find("t2", 860.0, keys_of("abcde"))) == "b2"
         assert asked[1].endswith(f"?limit=100&{after}=b1")
-        for tag, wanted, said in (("t9", set("ab"), ""), ("t9", set("vwxyz"), ""), ("t9", {"f"}, None)):
+        for tag, wanted, said in (("t9", "ab", ""), ("t9", "vwxyz", ""), ("t9", "f", None)):
             asked.clear()
             known = "" if kind is OpenAIBackend else said
-            assert asyncio.run(backend.find(tag, 860.0, wanted)) == known, "another batch, or one that may be another"
+            assert asyncio.run(backend.find(tag, 860.0, keys_of(wanted))) == known, (
+                "another batch, or one that may be another"
+            )
             assert len(asked) == 3
         waits: list[Any] = []
 

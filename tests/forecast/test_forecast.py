@@ -58,7 +58,7 @@ class House:
     def __init__(self, server: FakeServer, folder: Path) -> None:
         self.server, self.store = server, folder / "store.db"
         self._options: dict[str, Any] = {"judge": "house", "config": folder / "ragstone.toml", "store": self.store}
-        price = "price = { input = 0.15, output = 0.6 }"
+        price = "price = { input = 0.15, output = 0.6, cached = 0.015 }"
         table = f'[judges.house]\nmodel = "m"\nbase_url = "{server.url}"\napi_key_env = ""\n{price}\n'
         (folder / "ragstone.toml").write_text(table, encoding="utf-8")
 
@@ -102,6 +102,19 @@ def test_calls_that_depend_on_labels_are_no_exact_number(house: House) -> None:
     sent = house.bill(traces(12), ["abstention"])["sent"]
     assert not told.exact
     assert 0.75 * sent <= told.total.calls.expected <= 1.25 * sent
+
+
+@pytest.mark.parametrize("more", [{"repeat": 3}, {"refresh": True}])
+def test_calls_made_before_may_cost_what_cached_input_costs(more: dict[str, Any], house: House) -> None:
+    """The low end allows for it, in repeats and in a second run; the expected cost does not count on it."""
+    house.server.configure(prefix_cache=64)
+    if "refresh" in more:
+        house.evaluate(traces(12), ["response_groundedness"])
+    summary = house.evaluate(traces(12), ["response_groundedness"], **more).summary()
+    dollars, paid = summary["estimate"]["dollars"], summary["bill"]["paid"]
+    fresh = (0.15 * paid["input_tokens"] + 0.6 * paid["output_tokens"]) / 1e6
+    assert dollars["low"] < paid["dollars"] < 0.75 * fresh
+    assert fresh < dollars["high"]
 
 
 def test_what_is_in_the_store_is_free_and_its_answers_are_used(house: House) -> None:

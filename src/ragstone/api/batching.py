@@ -27,18 +27,7 @@ from ragstone.engine.run import Engine
 from ragstone.engine.settings import Amount
 from ragstone.engine.tally import Tally
 from ragstone.errors import BackendError, BatchPending, ConfigError, InputError
-from ragstone.judges.base import (
-    SMALL,
-    Batching,
-    Call,
-    Failed,
-    Judge,
-    Reply,
-    Usage,
-    reply_from_json,
-    reply_to_json,
-    size_of,
-)
+from ragstone.judges.base import SMALL, Batching, Call, Failed, Judge, Reply, Usage, reply_from_json, reply_to_json
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec
 from ragstone.options import RunOptions
@@ -64,21 +53,23 @@ POLL: Final = (5.0, 60.0)
 WINDOW: Final = "a batch usually takes less than an hour, and at most 24 hours"
 
 
-async def in_waves(plan: Plan, options: RunOptions) -> None:
-    """Collect the batches in the store and send the run's next wave; return when the run can be finished live.
+async def in_waves(plan: Plan, options: RunOptions) -> list[str]:
+    """Collect the batches in the store and send the run's next wave; return notes when the run can be finished live.
 
     Raises BatchPending while a batch of the run is unfinished, unless ``options.wait``.
     """
-    begun, pause, before = time.time(), POLL[0], list[int]()
+    begun, pause, before, notes = time.time(), POLL[0], list[int](), list[str]()
     with BatchStore(plan.spec.store) as store:
         while True:
             try:
                 with store.alone(wait=options.wait):
-                    rows = await _advanced(plan, store, options)
+                    rows = await _advanced(plan, store, options, notes)
                 if not rows:
-                    return
+                    return notes
                 if not options.wait or any(row.status == "export" for row in rows):  # only an import ends an export
-                    raise _pending(rows, begun)
+                    pending = _pending(rows, begun)
+                    pending.__notes__ = notes
+                    raise pending
                 if before != (before := [row.id for row in rows]):
                     pause = POLL[0]
             except BackendError as error:
@@ -88,7 +79,7 @@ async def in_waves(plan: Plan, options: RunOptions) -> None:
             pause = min(POLL[1], 1.5 * pause)
 
 
-async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[BatchRow]:
+async def _advanced(plan: Plan, store: BatchStore, options: RunOptions, notes: list[str]) -> list[BatchRow]:
     """Collect what has ended and send a wave if it is time; return the batches that the run waits for."""
     owner = _owner(plan, options)
     judges = {judge.id for judge in plan.routes.judges()}
@@ -96,7 +87,7 @@ async def _advanced(plan: Plan, store: BatchStore, options: RunOptions) -> list[
     def own(row: BatchRow) -> bool:
         return Owner(row.run, row.input) == owner and row.judge in judges
 
-    pending = await _collected(store, own)
+    pending = await _collected(store, own, notes)
     if mine := [row for row in pending if own(row)]:
         return mine
     first = not any(map(own, store.batches()))
@@ -146,9 +137,13 @@ def refusals(plan: Plan, options: RunOptions, budget: Callable[[], Budget]) -> M
 
 
 def count_paid(plan: Plan, options: RunOptions, engine: Engine) -> None:
-    """Deduct what the run's batches have used from its budget; charge the run for their failed calls."""
+    """Deduct what the run's batches have used from its budget; put their calls without a reply on its bill."""
     with BatchStore(plan.spec.store) as store:
         owner = _owner(plan, options)
+        sent, again = store.uncharged(owner, plan.spec.engine.tries)
+        engine.tally.sent += sent
+        engine.tally.retried += again
+        engine.tally.retry_causes.update({"no result in a batch": again} if again else {})
         for judge, row, usage, answered in _paid(plan, store, owner):
             if answered:
                 engine.prepaid.add(row.key)
@@ -206,21 +201,20 @@ def _pending(rows: Sequence[BatchRow], begun: float) -> BatchPending:
     minutes = round((time.time() - oldest) / 60) or "less than 1"
     runs = " and ".join(dict.fromkeys(row.run for row in rows))
     said = f"{batches} submitted" if oldest >= begun else f"{batches} of {runs} still running after {minutes} min"
-    said += f" ({counted})"
-    return BatchPending(said, hint=f"run the same command again to collect the results; {WINDOW}")
+    return BatchPending(f"{said} ({counted})", hint=f"run the same command again to collect the results; {WINDOW}")
 
 
 # ---- collecting
 
 
-async def _collected(store: BatchStore, own: Callable[[BatchRow], bool]) -> list[BatchRow]:
-    """Collect the ended batches and return the others. An error of one counts only if it is the run's own."""
+async def _collected(store: BatchStore, own: Callable[[BatchRow], bool], notes: list[str]) -> list[BatchRow]:
+    """Collect the ended batches and return the others. Errors and notes count only if the batch is the run's own."""
     pending = store.batches("export")
     broken: BackendError | None = None
     for row in store.batches("made", "sent"):
         try:
             async with _opened(row) as backend:
-                if not await _ended(store, row, backend):
+                if not await _ended(store, row, backend, notes if own(row) else []):
                     pending.append(row)
         except BackendError as error:
             broken = error if own(row) and (broken is None or broken.retryable) else broken
@@ -244,10 +238,11 @@ def _judge_of(spec: Mapping[str, Any]) -> Judge:
     return build(Spec(**{**spec, "choice": Choice.from_json(spec.get("choice", {}))}))
 
 
-async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
+async def _ended(store: BatchStore, row: BatchRow, backend: Batching, notes: list[str]) -> bool:
+    """Return whether a batch has ended, after collecting what it has; note the calls that it ended without."""
     remote = row.remote
     if remote is None:  # the process ended while sending it
-        remote = await backend.find(row.tag, row.made, _keys(store, row))
+        remote = await backend.find(row.tag, row.made, store.keys_of(row.id))
         if remote is None:
             return False
         if not remote:
@@ -267,11 +262,10 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching) -> bool:
     if not found:
         store.drop_batch(row.id)
         raise _lost(row, f"batch {remote} ended without a result ({state.said})")
+    if missed := row.calls - len(store.keys_of(row.id)):
+        said = f"without a result for {missed} of {row.calls} calls, which are sent again"
+        notes.append(f"batch {remote} ended ({state.said}) {said}")
     return True
-
-
-def _keys(store: BatchStore, row: BatchRow) -> set[str]:
-    return {key.hex() for key in store.keys_of(row.id)}
 
 
 def _lost(row: BatchRow, said: str) -> BackendError:
@@ -409,7 +403,7 @@ def split(calls: Iterable[Call], backend: Batching, tokens: int, queued: int = 0
 
 
 def _tokens(backend: Batching, body: bytes) -> int:
-    return size_of(backend, body).at_most // 4
+    return backend.size(body).at_most // 4
 
 
 # ---- the commands
@@ -432,7 +426,7 @@ def cancel_batches(store: Path | str | None = None) -> int:
             try:
                 if row.status != "export":
                     async with _opened(row) as backend:
-                        known = remote or await backend.find(row.tag, row.made, _keys(found, row))
+                        known = remote or await backend.find(row.tag, row.made, found.keys_of(row.id))
                         if known is None:
                             said = (
                                 "the batch has no known id until all batches with the same number of calls have ended"

@@ -250,7 +250,7 @@ async def _stored(plan: Plan, options: RunOptions) -> Run:
     try:
         with set_aside_if_damaged(store), contextlib.ExitStack() as held:
             if options.batch:
-                await batching.in_waves(plan, options)
+                plan = replace(plan, notes=(*plan.notes, *await batching.in_waves(plan, options)))
             return await _drive(plan, store, options, held)
     except BaseException:
         store.close()

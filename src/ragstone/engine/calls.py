@@ -341,7 +341,7 @@ class Calls:
                 return await backend.send(request)
         except (RagstoneError, TimeoutError):
             raise
-        except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
+        except Exception as error:
             raise BackendError(f"{judge.name}: internal error: {type(error).__name__}: {error}") from error
         finally:
             flight.sent = False

@@ -71,6 +71,8 @@ class _New(Struct, frozen=True):
     written: Range
     for_input: float | None
     for_output: float | None
+    saving: float = 0.0
+    """The most by which the provider's cache may make it cheaper than expected, in dollars."""
 
     @property
     def dollars(self) -> float | None:
@@ -344,18 +346,21 @@ class Forecaster:
         else:
             tokens = int(given[1] / size.usual * shared.tokens) // CACHE_STEP * CACHE_STEP
             cached, saved = (0, tokens) if self._is_first(shared.key, begun) else (tokens, 0)
-        for_input, dollars = (
+        # A provider may also have cached the prefix of calls in flight, and all of a call that was made before.
+        part = call.shared.tokens / size.usual if call.shared else 0.0
+        whole = given[1] * (1.0 if self._repeat or self._since else part)
+        for_input, least, dollars = (
             self._prices.cost(
                 judge.id, judge.provider, judge.model,
                 input_tokens=round(given[1]), output_tokens=round(output),
-                cached_tokens=cached, saved_tokens=saved,
+                cached_tokens=read, saved_tokens=saved,
             )
-            for output in (0.0, written.expected)
+            for output, read in ((0.0, cached), (0.0, max(cached, int(whole))), (written.expected, cached))
         )  # fmt: skip
-        if dollars is None or for_input is None:
+        if dollars is None or for_input is None or least is None:
             return _New(judge, given, written, None, None)
         rate = getattr(judge.backend, "rate", 1.0)
-        return _New(judge, given, written, rate * for_input, rate * (dollars - for_input))
+        return _New(judge, given, written, rate * for_input, rate * (dollars - for_input), rate * (for_input - least))
 
     def _is_first(self, key: bytes | int, keys: Hashes) -> bool:
         """Record a key; return whether it is new in the current world, None being all worlds."""
@@ -433,6 +438,7 @@ class Forecaster:
         each, word = call.for_input / given[1], call.for_output / written.expected
         row.dollars.vary("tokens", *(each * tokens for tokens in given))
         row.dollars.vary("lengths", *(word * tokens for tokens in written[:3]))
+        row.dollars.saving += call.saving
         row.dollars.variance += (word * written.scatter) ** 2
         row.again[3] += each * turn + call.for_output
 

@@ -36,11 +36,13 @@ class Figure(Struct):
 
     ``causes`` maps causes other than the answers to the margin (down, up) of the sum. An error of one cause affects all
     calls alike; different causes are independent. ``variance`` is the summed variance of single calls.
+    ``saving`` is the part of the expected sum that may be saved whatever the other causes do.
     """
 
     worlds: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     causes: dict[str, list[float]] = field(default_factory=dict)
     variance: float = 0.0
+    saving: float = 0.0
 
     def vary(self, cause: str, low: float, expected: float, high: float) -> None:
         """Add a part of the sum that may be lower or higher because of this cause."""
@@ -54,12 +56,14 @@ class Figure(Struct):
         for cause, (down, up) in other.causes.items():
             self.vary(cause, -down, 0.0, up)
         self.variance += other.variance
+        self.saving += other.saving
 
     def scale(self, factor: float) -> None:
         """Multiply the sum and its margins."""
         self.worlds = [factor * value for value in self.worlds]
         self.causes = {cause: [factor * end for end in ends] for cause, ends in self.causes.items()}
         self.variance *= factor**2
+        self.saving *= factor
 
     def range(self) -> Range:
         """Return the expected value with its bounds; independent causes add up as squares."""
@@ -68,7 +72,8 @@ class Figure(Struct):
         down, up = (
             math.sqrt(sum(max(0.0, end[side]) ** 2 for end in ends) + SURE**2 * self.variance) for side in (0, 1)
         )
-        return Range(max(0.0, expected - down), expected, expected + up)
+        least = 1 - self.saving / expected if expected else 1.0
+        return Range(max(0.0, expected - down) * least, expected, expected + up)
 
 
 class Row(Struct):

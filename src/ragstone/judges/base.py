@@ -307,7 +307,7 @@ class Batching(Dialect, Protocol):
         """Submit a batch and return the provider's id; ``tag`` is attached if the provider supports that."""
         ...
 
-    async def find(self, tag: str, since: float, keys: set[str]) -> str | None:
+    async def find(self, tag: str, since: float, keys: set[bytes]) -> str | None:
         """Return the id of the batch with this tag or these calls, made since then; empty if there is none.
 
         None if it cannot be told yet: a batch with as many calls, maybe of somebody else, has not ended.

@@ -411,7 +411,11 @@ class HttpBackend(ABC):
         except BackendError as unusable:
             return unusable
         told = error.get("error", error) if isinstance(error, dict) else {}
-        return self._error(status or 500, {}, told if isinstance(told, dict) else {"message": told}, b"", "batch")
+        told = told if isinstance(told, dict) else {"message": told}
+        if not status:
+            said = self.without_key(said_by(told) or str(told.get("code") or "no reason"))[:300]
+            return self.trouble(f"no result in the batch: {said}", retryable=True)
+        return self._error(status, {}, told, b"", "batch")
 
     def trouble(self, said: str, **more: Any) -> BackendError:
         """Return a BackendError of this judge."""

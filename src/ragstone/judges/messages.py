@@ -110,14 +110,16 @@ class MessagesBackend(HttpBackend):
             raise ValueError("not a batch result") from trouble
         done = result["type"] == "succeeded"
         refused = result["type"] == "errored" and kind == "invalid_request_error"
-        return key, self.of_batch(200 if done else 400 if refused else 0, result.get("message"), error)
+        return key, self.of_batch(
+            200 if done else 400 if refused else 0, result.get("message"), error or {"message": result["type"]}
+        )
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:  # noqa: ARG002 - it keeps none
         """Submit all calls in one request."""
         made = await self._told("id", "POST", BATCHES, b'{"requests":[' + b",".join(lines) + b"]}")
         return str(made["id"])
 
-    async def find(self, tag: str, since: float, keys: set[str]) -> str | None:  # noqa: ARG002 - it keeps none
+    async def find(self, tag: str, since: float, keys: set[bytes]) -> str | None:  # noqa: ARG002 - it keeps none
         """Find the batch among those with as many calls since then; only the results of an ended one name its calls."""
         unsure = False
         async for one in self._listed(BATCHES, since, "after_id"):
@@ -125,7 +127,7 @@ class MessagesBackend(HttpBackend):
                 state = _state(one)
                 unsure |= not state.ended
                 told = re.findall(rb'"custom_id" *: *"(\w+)"', b"\n".join(await self.results(state)))
-                if not keys.isdisjoint(map(bytes.decode, told)):
+                if not {key.hex().encode() for key in keys}.isdisjoint(told):
                     return str(one["id"])
         return None if unsure else ""
 

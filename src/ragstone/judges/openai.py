@@ -147,7 +147,7 @@ class OpenAIBackend(HttpBackend):
         made = {"input_file_id": file["id"], "endpoint": ROUTE, "completion_window": "24h"}
         return str((await self._told("id", "POST", "/batches", {**made, "metadata": {TAG: tag}}))["id"])
 
-    async def find(self, tag: str, since: float, keys: set[str]) -> str | None:  # noqa: ARG002 - the tag is enough
+    async def find(self, tag: str, since: float, keys: set[bytes]) -> str | None:  # noqa: ARG002 - the tag is enough
         """Find the tag among the batches made since then."""
         async for one in self._listed("/batches", since, "after"):
             if (one.get("metadata") or {}).get(TAG) == tag:

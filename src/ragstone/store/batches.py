@@ -173,6 +173,18 @@ class BatchStore(Store):
         )
         return ((self._call_row(row[:6]), bool(row[6])) for row in self._rows(query, owner))
 
+    def uncharged(self, owner: Owner, tries: int) -> tuple[int, int]:
+        """Return how many requests in a run's batches cost nothing and are on no bill yet, and how many were repeated.
+
+        A call that gets no result is sent at most ``tries`` times.
+        """
+        batch = " AS o JOIN batches AS b ON b.id = o.batch WHERE b.run = ? AND b.input = ? AND b.status = 'done'"
+        query = f"SELECT coalesce(sum(tries), 0), coalesce(sum(min(tries, ?)), 0) FROM batch_tries{batch}"
+        ((missed, again),) = self._rows(query, (tries - 1, *owner))
+        query = f"SELECT count(*) FROM batch_calls{batch} AND o.failed NOT NULL AND o.spent IS NULL"
+        ((refused,),) = self._rows(query, owner)
+        return missed + refused, again
+
     def close_batches(self, owner: Owner, *, done: bool) -> None:
         """Mark a run's collected batches as billed; if it is ``done``, delete them."""
         self._change("UPDATE batches SET status = 'billed' WHERE run = ? AND input = ? AND status = 'done'", owner)
