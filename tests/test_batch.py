@@ -186,6 +186,43 @@ def test_a_batch_without_a_result_is_an_error_and_not_a_wait(given: Any, end: st
     assert server.count == len(server.unique)
 
 
+def test_a_batch_whose_results_are_gone_blocks_no_run(given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, options, _ = given
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    with monkeypatch.context() as patch:
+
+        async def gone(*_: Any) -> Any:
+            raise BackendError("HTTP 404", status=404, fatal=True)
+
+        patch.setattr("ragstone.judges.http.HttpBackend.results", gone)
+        with pytest.raises(BackendError, match="no longer has batch batch-0 or its results"):
+            ragstone.evaluate(ROWS, batch=True, wait=True, **options)
+    assert ragstone.evaluate(ROWS, batch=True, wait=True, **options).status == "done"
+
+
+CHOICES = b'{"choices": [{"message": {"content": "x"}}], "took": NaN}'
+LINES = {
+    b'{"custom_id": "a", "response": {"status_code": "200", "body": %b}}' % CHOICES: "x",
+    b'{"custom_id": "a", "response": {"status_code": 201, "body": %b}}' % CHOICES: "x",
+    b'{"custom_id": "a", "response": null, "error": {"code": "late"}}': "no result in the batch: late",
+    b'{"custom_id": "a", "response": {"status_code": "ok"}}': "not a batch result",
+    b'{"custom_id": "a", "result": {"type": "expired"}}': "no result in the batch: expired",
+    b'{"custom_id": "a", "result": {"message": {}}}': "not a batch result",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_of_results_is_a_reply_or_the_reason_why_there_is_none(line: bytes) -> None:
+    kind = OpenAIBackend if b"response" in line else MessagesBackend
+    found: object
+    try:
+        _, found = kind(Spec("it", model="m", base_url="http://x/v1")).read_line(line)
+    except ValueError as error:
+        found = error
+    assert str(getattr(found, "text", found)).endswith(LINES[line])
+
+
 NO_CHOICE = {"choices": [], "note": "too strange"}
 COUNTS = {"usage": {"prompt_tokens": 7, "completion_tokens": 3, "input_tokens": 7, "output_tokens": 3}}
 
@@ -504,6 +541,9 @@ def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, mo
     async def results(_: Any, state: Any) -> list[bytes]:
         return [b'{"custom_id": "%x"}' % key for key in b"abcde"] if state.ended else []
 
+    async def endless(*_: Any) -> dict[str, Any]:
+        return {"data": [], "has_more": True, "last_id": "b1"}
+
     def keys_of(calls: str) -> set[bytes]:
         return {call.encode() for call in calls}
 
@@ -521,6 +561,8 @@ def test_a_batch_is_found_on_any_page_and_its_files_may_take_long(given: Any, mo
                 "another batch, or one that may be another"
             )
             assert len(asked) == 3
+        monkeypatch.setattr(kind, "_told", endless)
+        assert asyncio.run(backend.find("t9", 860.0, set())) == ""
         waits: list[Any] = []
 
         async def exchange(*_: Any, waits: Any = waits, **more: Any) -> Any:

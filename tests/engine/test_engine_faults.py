@@ -182,14 +182,16 @@ TEXTS = {
     "filter": Scripted({"error": {"message": "No.", "code": "content_filter"}}, status=400),
     "length": Scripted("The input token count (9) exceeds the maximum number of tokens allowed (8).", status=400),
     "a minute": Scripted("Request too large for m on tokens per min (TPM): Limit 9, Requested 10.", status=429),
+    "node": Scripted("One of many nodes does not know the key.", status=401),
     "firewall": Scripted(raw="<html><body>Request blocked</body></html>", status=403),
 }
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_refusal_that_concerns_certain_texts_stops_no_other(name: str) -> None:
-    """Be they the first of the run, but for a firewall's, which could be about the key."""
-    odd = [f"r{number}." for number in (range(30, 42) if name == "firewall" else range(1, 13))]
+    """Be they the first of the run, unless they could be about the key."""
+    keyed = TEXTS[name].status in (401, 403)
+    odd = [f"r{number}." for number in (range(30, 42) if keyed else range(1, 13))]
 
     def answer(request: dict[str, Any]) -> Scripted | None:
         return TEXTS[name] if any(f"It is {one}" in str(request) for one in odd) else None

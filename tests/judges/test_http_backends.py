@@ -207,6 +207,15 @@ def test_a_withheld_reply_is_not_asked_for_again(choice: dict[str, Any], text: s
         ),  # Groq
         (Scripted({"error": {"code": "json_validate_failed", "failed_generation": ""}}, status=400), "", None),
         (Scripted(raw="\ufeff" + json.dumps({"choices": [{"message": {"content": "x"}}]})), "x", None),
+        *(
+            (Scripted(raw=f'{{"choices": [{{"message": {{"content": "{odd}"}}}}], "usage": {usage}}}'), text, counted)
+            for odd, usage, text, counted in (
+                ("x\\ud83d", "null", "x\ufffd", None),  # half of a character, at the limit of the reply
+                ("x\udcf0", "null", "x\ufffd\ufffd\ufffd", None),
+                ("\\ud83d\\ude00", '{"cost": NaN, "prompt_tokens": 7.0}', "\U0001f600", 7),
+            )
+        ),
+        (Scripted(raw='{"choices": [{"message": {"content": "x"}}]}', status=201), "x", None),
     ],
 )
 def test_a_reply_in_an_unusual_form_is_read_or_is_empty(answer: Scripted, text: str, counted: int | None) -> None:

@@ -251,15 +251,15 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching, notes: lis
         store.sent(row.id, remote)
     try:
         state = await backend.state(remote)
+        if not state.ended:
+            return False
+        lines = await backend.results(state)
     except BackendError as error:
         if error.status != 404:
             raise
         store.drop_batch(row.id)
-        raise _lost(row, f"the endpoint no longer has batch {remote}") from error
-    if not state.ended:
-        return False
-    found = collect(store, [row], _read(backend, await backend.results(state), strict=False))
-    if not found:
+        raise _lost(row, f"the endpoint no longer has batch {remote} or its results") from error
+    if not collect(store, [row], _read(backend, lines, strict=False)):
         store.drop_batch(row.id)
         raise _lost(row, f"batch {remote} ended without a result ({state.said})")
     if missed := row.calls - len(store.keys_of(row.id)):

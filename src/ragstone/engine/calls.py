@@ -355,8 +355,7 @@ class Calls:
             if len(self._flying) == 1 or not breaker.dead(now):  # a single call has nothing to stop
                 return None
             lost = self._lost(judge, error, f"{breaker.failures} attempts in a row failed")
-        # A firewall may answer 403 to certain texts.
-        if (not error.fatal or error.status == 403) and await self._works(judge, error):
+        if await self._works(judge, error):  # a firewall may answer 403 to certain texts
             return None
         return self._lose(judge, lost)
 

@@ -26,7 +26,7 @@ import orjson
 
 from ragstone.errors import BackendError
 from ragstone.judges.base import Allowance, BatchState, Call, Prompt, RateLimits, Reply, Usage
-from ragstone.judges.http_errors import error_in, meaning, said_by, shown, status_of
+from ragstone.judges.http_errors import error_in, json_in, meaning, said_by, shown, status_of
 from ragstone.judges.limits import allowance, retry_after
 from ragstone.judges.spec import Spec
 from ragstone.tokens import Size
@@ -296,16 +296,16 @@ class HttpBackend(ABC):
                 if made < since - LATE:
                     return
                 yield one
-            if not (found.get("has_more") and found.get("last_id")):
+            before, page = page, f"&{after}={found.get('last_id') or ''}"
+            if not (found.get("has_more") and found.get("last_id")) or page == before:
                 return
-            page = f"&{after}={found['last_id']}"
 
     async def _told(self, wanted: str, method: str, path: str, body: Any = None, *, form: str = "") -> dict[str, Any]:
         """Return the JSON object of another route; raise BackendError if it lacks the field ``wanted``."""
         data = await self._asked(method, path, body, form=form)
         try:
-            found = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            found = json_in(data)
+        except ValueError:
             found = None
         if not isinstance(found, dict) or wanted not in found:
             shown = self.without_key(data[:2000].decode("utf-8", "replace"))[:80]
@@ -371,9 +371,9 @@ class HttpBackend(ABC):
     def _reply(self, data: bytes, requests: int, left: Allowance | None, tier: str) -> Reply:
         answer: Any = None
         try:
-            answer = orjson.loads(data)
+            answer = json_in(data)
             read = self.read(answer)
-        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             told = self.without_key(said_by(error_in(data)))[:200]
             found = told or repr(self.without_key(shown(data))[:80])
             raise self._unusable(f"not a chat completion: {found}", answer, tier, hint=NOT_THE_API) from error
@@ -406,7 +406,7 @@ class HttpBackend(ABC):
     def of_batch(self, status: int, answer: Any, error: Any) -> Reply | BackendError:
         """Return the outcome of a call in a batch, as of a single call; a status of 0 means none and is retryable."""
         try:
-            if status == 200:
+            if 200 <= status < 300:
                 return self._reply(orjson.dumps(answer), 1, None, "batch")
         except BackendError as unusable:
             return unusable
@@ -448,7 +448,7 @@ def object_in(value: Any, name: str) -> dict[str, Any]:
 
 def whole_number(value: Any) -> int | None:
     """Return a count; None if it is not a whole number."""
-    return value if type(value) is int and 0 <= value < 2**53 else None
+    return int(value) if type(value) in (int, float) and 0 <= value < 2**53 and value == int(value) else None
 
 
 def _reason(error: Exception) -> str:

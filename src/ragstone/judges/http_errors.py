@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -37,6 +38,10 @@ _NO_CREDIT: Final = re.compile(
 _NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
 """Matches a flex tier without capacity, reported with status 429, 498 (Groq) or 503 (Gemini)."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
+_HALF: Final = re.compile(
+    r"\\u[dD][89abAB]\w\w(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]\w\w)\\u[dD][c-fC-F]\w\w", re.ASCII
+)
+"""Matches half of a character that JSON needs two escapes for, which a truncated text may end with."""
 _MARKUP: Final = re.compile(r"<(head|script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 """Matches what a web page does not show, and its tags."""
 
@@ -92,17 +97,30 @@ def meaning(
 
 def status_of(status: int, data: bytes) -> int:
     """Return the status of an answer; gateways such as OpenRouter report some errors with 200 and their own code."""
+    status = 200 if 200 <= status < 300 else status
     if status != 200 or b'"error"' not in data:
         return status
-    code = error_in(data).get("code")
-    return code if type(code) is int and 400 <= code < 600 else status
+    code = str(error_in(data).get("code"))
+    return int(code) if re.fullmatch("[45][0-9]{2}", code) else status
+
+
+def json_in(data: bytes) -> Any:
+    """Parse a body, even one with NaN, half of a character or bytes that are not UTF-8; raise ValueError for others."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        text = _HALF.sub(r"\\ufffd", data.decode("utf-8", "replace"))
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("too deeply nested") from error
 
 
 def error_in(data: bytes) -> dict[str, Any]:
     """Return the error object in a body; empty if there is none."""
     try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        body = json_in(data)
+    except ValueError:
         return {}
     if isinstance(body, list) and body:  # some endpoints wrap the error in a list
         body = body[0]

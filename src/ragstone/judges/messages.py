@@ -18,6 +18,7 @@ import orjson
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
 from ragstone.judges.http import HttpBackend, object_in, whole_number
+from ragstone.judges.http_errors import json_in
 from ragstone.tokens import Size
 
 FINISHES: Final[Mapping[str | None, str]] = {
@@ -102,17 +103,15 @@ class MessagesBackend(HttpBackend):
     def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
         """Read a line of results: succeeded, errored, canceled or expired."""
         try:
-            entry = orjson.loads(line)
+            entry = json_in(line)
             key, result = str(entry["custom_id"]), entry["result"]
-            error = result.get("error") or {}
+            end, error = result["type"], result.get("error") or {}
             kind = error.get("error", error).get("type")
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as trouble:
+        except (ValueError, KeyError, TypeError, AttributeError) as trouble:
             raise ValueError("not a batch result") from trouble
-        done = result["type"] == "succeeded"
-        refused = result["type"] == "errored" and kind == "invalid_request_error"
-        return key, self.of_batch(
-            200 if done else 400 if refused else 0, result.get("message"), error or {"message": result["type"]}
-        )
+        refused = end == "errored" and kind == "invalid_request_error"
+        status = 200 if end == "succeeded" else 400 if refused else 0
+        return key, self.of_batch(status, result.get("message"), error or {"message": end})
 
     async def submit(self, lines: Sequence[bytes], tag: str) -> str:  # noqa: ARG002 - it keeps none
         """Submit all calls in one request."""

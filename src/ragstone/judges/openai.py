@@ -13,7 +13,7 @@ import orjson
 from ragstone.errors import BackendError
 from ragstone.judges.base import BatchState, Call, Prompt, Reply, Usage
 from ragstone.judges.http import HttpBackend, object_in, whole_number
-from ragstone.judges.http_errors import said_by
+from ragstone.judges.http_errors import json_in, said_by
 from ragstone.tokens import Size
 
 LIMITS: Final = ("max_tokens", "max_completion_tokens")
@@ -22,7 +22,7 @@ ROUTE: Final = "/v1/chat/completions"
 """The route named in batches, regardless of the base URL."""
 TAG: Final = "ragstone"
 """The key of a batch's tag in its metadata."""
-ENDED: Final = ("completed", "failed", "expired", "cancelled")
+ENDED: Final = ("completed", "failed", "expired", "cancelled", "canceled")
 _TEXTS: Final = ("text", "output_text")
 
 
@@ -127,10 +127,10 @@ class OpenAIBackend(HttpBackend):
     def read_line(self, line: bytes) -> tuple[str, Reply | BackendError]:
         """Read a line of an output or error file."""
         try:
-            entry = orjson.loads(line)
+            entry = json_in(line)
             key, answer = str(entry["custom_id"]), entry["response"] or {}
-            status, body = answer.get("status_code") or 0, answer.get("body") or {}
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            status, body = int(answer.get("status_code") or 0), answer.get("body") or {}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError("not a batch result") from error
         return key, self.of_batch(status, body, entry.get("error") or body)
 
