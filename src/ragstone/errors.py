@@ -135,11 +135,6 @@ class BackendError(JudgeError):
         super().__init__(message, judge=judge, hint=hint)
 
     @property
-    def limited(self) -> bool:
-        """Whether the endpoint says that too many calls were made with this key."""
-        return self.status == 429 and not self.no_capacity
-
-    @property
     def busy(self) -> bool:
         """Whether the endpoint works but takes no call now, which is neither a failed try nor a sign of an outage."""
         return self.loading or self.no_capacity or self.status in (429, 529)

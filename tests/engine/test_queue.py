@@ -122,7 +122,8 @@ def test_where_all_are_refused_all_wait_as_long_as_is_asked_and_one_tries() -> N
         assert door.limit() == "every call refused, retrying one call at a time, next in 3 s"
         door.answered(before, CALL, Reply(""))
         turn = await waiting[0]
-        assert (turn.begun, door.was_quiet(0.0), door.was_quiet(2.0)) == pytest.approx((4.0, 4.0, 2.0))
+        paused = [door.pace.paused_since(then, now()) for then in (0.0, 2.0)]
+        assert (turn.begun, *paused) == pytest.approx((4.0, 4.0, 2.0))
         await asyncio.sleep(1)
         assert [one.done() for one in waiting] == [True, *[False] * 8]
         door.answered(turn, CALL, Reply(""))

@@ -210,7 +210,7 @@ def test_a_withheld_reply_is_not_asked_for_again(choice: dict[str, Any], text: s
         *(
             (Scripted(raw=f'{{"choices": [{{"message": {{"content": "{odd}"}}}}], "usage": {usage}}}'), text, counted)
             for odd, usage, text, counted in (
-                ("x\\ud83d", "null", "x\ufffd", None),  # half of a character, at the limit of the reply
+                ("x\\ud83d", "null", "x?", None),  # half of a character, at the limit of the reply
                 ("x\udcf0", "null", "x\ufffd\ufffd\ufffd", None),
                 ("\\ud83d\\ude00", '{"cost": NaN, "prompt_tokens": 7.0}', "\U0001f600", 7),
             )
@@ -492,7 +492,7 @@ SAID: dict[str, tuple[Scripted, dict[str, Any]]] = {
     ),
     "quota-gateway": (Scripted({"error": {"type": "insufficient_quota", "code": "429"}}, status=429), FATAL),
     "quota-none": (Scripted(NO_QUOTA.format(0), status=429), FATAL),
-    "quota-minute": (Scripted(NO_QUOTA.format(15), status=429), {"retryable": True, "fatal": False, "limited": True}),
+    "quota-minute": (Scripted(NO_QUOTA.format(15), status=429), {"retryable": True, "fatal": False, "busy": True}),
     "parameter": (Scripted("Unknown parameter: 'x'", status=400), {**ALONE, "general": True}),
     "credit": (Scripted("Your credit balance is too low to access the API.", status=400), FATAL),
     **{

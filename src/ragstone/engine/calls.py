@@ -8,7 +8,6 @@ key ends the run, unless every panel has another judge. An endpoint that only ce
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -262,8 +261,9 @@ class Calls:
         backend = judge.backend
         queue = self._queue(backend)
         end: float | None = None
-        tries, failed = 0, 0.0
-        for attempt in itertools.count(1):
+        attempt, tries, failed = 0, 0, 0.0
+        while True:
+            attempt += 1
             turn: Turn | None = None
             try:
                 await self._opened(backend)
@@ -285,8 +285,8 @@ class Calls:
                     reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
-            except (BackendError, TimeoutError) as error:
-                trouble = _as_backend_error(error, judge, self._settings.deadline)
+            except BackendError as error:
+                trouble = error.with_traceback(None)  # break the reference cycle through the traceback
                 self._waste(judge, call, trouble.spent)
                 if turn is not None:
                     queue.refused(turn, call, trouble, _backoff)
@@ -299,14 +299,14 @@ class Calls:
                 pause = max(trouble.retry_after or 0.0, _backoff(attempt))
                 late = (
                     queue.breaker.dead(now)
-                    or now + max(0.0, pause - queue.quiet()) >= (end or 0.0)
+                    or now + max(0.0, pause - queue.pace.paused(self._loop.time())) >= (end or 0.0)
                     or failed < self._worked.get(id(backend), 0.0)  # failed before the check, and fails after it
                 )
                 if not trouble.retryable or late or tries == self._settings.tries or self._closing:
                     return await self._give_up(judge, trouble, attempt)
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
-                end = (end or 0.0) + queue.was_quiet(now)  # nor does a pause of the endpoint
+                end = (end or 0.0) + queue.pace.paused_since(now, self._loop.time())  # nor does a pause of the endpoint
             else:
                 taken, turn = turn, None  # released in _answered
                 self._answered(judge, taken, call, flight, reply)
@@ -314,7 +314,6 @@ class Calls:
             finally:
                 if turn is not None:
                     queue.abandoned(turn)
-        raise AssertionError("there is always another attempt, or an end")
 
     def _answered(self, judge: Judge, turn: Turn, call: Call, flight: Flight, reply: Reply) -> None:
         queue = self._queue(judge.backend)
@@ -339,7 +338,10 @@ class Calls:
                 return await backend.send(request)
             async with asyncio.timeout_at(end):
                 return await backend.send(request)
-        except (RagstoneError, TimeoutError):
+        except TimeoutError:
+            said = f"{judge.name}: no reply within the deadline of {self._settings.deadline:g} s"
+            raise BackendError(said, judge=judge.name, retryable=True) from None
+        except RagstoneError:
             raise
         except Exception as error:
             raise BackendError(f"{judge.name}: internal error: {type(error).__name__}: {error}") from error
@@ -386,8 +388,8 @@ class Calls:
                     begun = self._loop.time()
                     reply = await self._attempt(judge, known, Flight(), begun, begun + self._settings.deadline)
                     reserved.settle(reply.usage, reply.requests)
-            except (BackendError, TimeoutError) as failure:
-                self._waste(judge, known, getattr(failure, "spent", None))
+            except BackendError as failure:
+                self._waste(judge, known, failure.spent)
                 return False
             else:
                 queue.answered(turn, known, reply)
@@ -454,11 +456,3 @@ class Calls:
         said = "check the model and the parameters in the judge's table" if error.general else error.hint
         hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), said, goes_on))).replace("?; ", "? ")
         return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
-
-
-def _as_backend_error(error: BackendError | TimeoutError, judge: Judge, deadline: float) -> BackendError:
-    if isinstance(error, BackendError):
-        return error.with_traceback(None)  # break the reference cycle through the traceback
-    return BackendError(
-        f"{judge.name}: no reply within the deadline of {deadline:g} s", judge=judge.name, retryable=True
-    )

@@ -228,7 +228,7 @@ class Borrower:
                 for name, (block, amount) in grant.blocks.items():
                     window, queue = self._lent[name]
                     window.lend(block, amount, begun + LIFE)
-                    queue.look()
+                    queue.let_in()
                 await asyncio.sleep(grant.again)
         except RagstoneError as error:
             self._halt(error)

@@ -108,20 +108,20 @@ class Queue:
         if reply.allowance is not None:
             self.pace.hear(self._clock(), turn.charge, reply.allowance)
         if self._waiting:
-            self._let_in()
+            self.let_in()
 
     def kept(self) -> None:
         """Count a reply as saved, or as one that will never be."""
         self.unsaved -= 1
         if self._waiting and len(self._out) < self.width.now:
-            self._let_in()
+            self.let_in()
 
     def refused(self, turn: Turn, call: Call, error: BackendError, backoff: Callable[[int], float]) -> None:
         """Release the turn of a failed attempt; ``backoff`` maps a number of tries to seconds."""
         now = self._clock()
         self._left(turn)
         self._loading = error.loading
-        alone = self.breaker.alone
+        alone, limited = self.breaker.alone, error.status == 429 and not error.no_capacity
         # A rejected call produced no output; how many tokens a lost call used is unknown.
         self.pace.settle(turn.charge, tokens=request_tokens(call.body) if error.status else None)
         if isinstance(error.allowance, Allowance):
@@ -132,16 +132,14 @@ class Queue:
             pass  # no more calls; those waiting learn of it at their turn
         elif not error.retryable and (self.breaker.answers or not error.general):  # it works and rejected this request
             self.breaker.answered(turn.number)
-        elif (
-            self.breaker.failed(turn.number, turn.begun, refused=error.busy, limited=error.limited) and error.retryable
-        ):
+        elif self.breaker.failed(turn.number, turn.begun, refused=error.busy, limited=limited) and error.retryable:
             pause = max(error.retry_after or 0.0, backoff(max(1, self.breaker.tries)))
             if not alone:  # a single call says nothing about the width
                 self.width.halve()
             self.pace.pause(now, pause)
             self.breaker.again = now + pause
         if self._waiting:
-            self._let_in()
+            self.let_in()
 
     def abandoned(self, turn: Turn) -> None:
         """Release the turn of a call that was cancelled or not sent."""
@@ -149,25 +147,13 @@ class Queue:
             self.pace.take_back(turn.charge)
         self._left(turn)
         if self._waiting:
-            self._let_in()
+            self.let_in()
 
     def dismiss(self, judge: str, word: BackendError) -> None:
         """Fail all waiting calls of this judge with this error."""
         for place, call in self._waiting:
             if call.judge == judge and not place.done():
                 place.set_exception(word)
-
-    def quiet(self) -> float:
-        """Return the seconds left of a pause because the endpoint answers no call."""
-        return self.pace.paused(self._clock())
-
-    def was_quiet(self, since: float) -> float:
-        """Return how many seconds since then were such a pause."""
-        return self.pace.paused_since(since, self._clock())
-
-    def look(self) -> None:
-        """Admit the calls that may go now."""
-        self._let_in()
 
     def limit(self) -> str:
         """Describe what currently holds calls back; empty if nothing does."""
@@ -180,7 +166,7 @@ class Queue:
         if self.breaker.alone and self.breaker.failures:
             why = "model loading" if self._loading else "every call refused" if self.breaker.refused else "no reply"
             held = f"{why}, retrying one call at a time"
-            return f"{held}, next in {left:.0f} s" if (left := self.quiet()) >= 1 else held
+            return f"{held}, next in {left:.0f} s" if (left := self.pace.paused(self._clock())) >= 1 else held
         if self._held == "rpm" and self.pace.requests is not None:
             return _a_minute(self.pace.requests.limit, "request")
         if self._held == "tpm" and self.pace.tokens is not None:
@@ -218,7 +204,8 @@ class Queue:
         del self._out[turn.number]
         self._variance -= turn.variance
 
-    def _let_in(self) -> None:
+    def let_in(self) -> None:
+        """Admit the calls that may go now."""
         waiting = self._waiting
         while waiting:
             place, call = waiting[0]
@@ -234,12 +221,12 @@ class Queue:
 
     def _accepted(self) -> None:
         self.breaker.accepted()
-        self._let_in()
+        self.let_in()
 
     def _look_again(self, at: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_later(max(0.0, at - self._clock()), self._let_in)
+        self._timer = self._loop.call_later(max(0.0, at - self._clock()), self.let_in)
 
 
 class Queues:

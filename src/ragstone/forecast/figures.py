@@ -140,11 +140,8 @@ class Sum(Struct, frozen=True):
 
 def added(rows: Iterable[Row]) -> Sum:
     """Return the sum of the rows, without free judges (those in this process)."""
-    rows = [row for row in rows if not row.free]
     total = Row("", "claims", "", free=False)
-    for row in rows:
-        for figure, more in zip(total.figures, row.figures, strict=True):
-            figure.add(more)
+    for row in (row for row in rows if not row.free):
+        total.add(row)
     calls, given, written, money = (figure.range() for figure in total.figures)
-    priced = all(row.priced for row in rows)
-    return Sum(calls, given, written, money if priced else None, sum(row.stored for row in rows))
+    return Sum(calls, given, written, money if total.priced else None, total.stored)

@@ -266,10 +266,6 @@ class Dialect(Backend, Protocol):
         """Return the maximum size of a prepared request, for pacing, budgets and estimates."""
         ...
 
-    def usage(self, answer: Any) -> Usage:
-        """Return the token counts that an answer reports."""
-        ...
-
 
 SMALL: Final = 200
 """After the first wave of batches, fewer missing calls than this are sent live by default."""

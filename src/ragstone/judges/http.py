@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import itertools
 import math
 import os
 import re
@@ -238,8 +237,9 @@ class HttpBackend(ABC):
     async def send(self, call: Call) -> Reply:
         """Send one call; raise BackendError if the reply is not an answer."""
         assert self._address is not None, "send before open"
-        tier = self._tier
-        for requests in itertools.count(1):
+        tier, requests = self._tier, 0
+        while True:
+            requests += 1
             body = self.fitted(call.body)
             if call.shared is not None:
                 body = self.begun_alike(body, call.shared.chars)
@@ -247,7 +247,9 @@ class HttpBackend(ABC):
             status, headers, data = await self._exchange("POST", self._address, sent, LONGEST)
             if (status := status_of(status, data)) == 200:
                 reply = self._reply(data, requests, allowance(headers), tier)
-                return reply._replace(notes=(*reply.notes, TRUNCATED)) if self._truncated(reply, body) else reply
+                counted = reply.usage.input if self._local and len(body) > LONG else None
+                short = counted is not None and counted < self.size(body).usual / 2
+                return reply._replace(notes=(*reply.notes, TRUNCATED)) if short else reply
             error = error_in(data)
             if (written := self.rejected(error)) is not None:
                 return Reply(self.without_key(written), "stop", notes=self.notes(), requests=requests)
@@ -257,12 +259,6 @@ class HttpBackend(ABC):
             if not (tier != "standard" and self._falls_back and (found.no_capacity or "service_tier" in str(found))):
                 raise found
             tier = "standard"
-        raise AssertionError("there is always another request, or an end")
-
-    def _truncated(self, reply: Reply, body: bytes) -> bool:
-        """Return whether a local server counted far fewer input tokens than the request has."""
-        counted = reply.usage.input
-        return self._local and counted is not None and len(body) > LONG and counted < self.size(body).usual / 2
 
     async def _asked(
         self, method: str, path: str, body: Any = None, *, form: str = "", longest: int = LONGEST
@@ -410,8 +406,7 @@ class HttpBackend(ABC):
                 return self._reply(orjson.dumps(answer), 1, None, "batch")
         except BackendError as unusable:
             return unusable
-        told = error.get("error", error) if isinstance(error, dict) else {}
-        told = told if isinstance(told, dict) else {"message": told}
+        told = error_in(orjson.dumps(error))
         if not status:
             said = self.without_key(said_by(told) or str(told.get("code") or "no reason"))[:300]
             return self.trouble(f"no result in the batch: {said}", retryable=True)

@@ -38,10 +38,6 @@ _NO_CREDIT: Final = re.compile(
 _NO_CAPACITY: Final = re.compile(r"resource.?unavailable|capacity|\bunavailable\b", re.IGNORECASE)
 """Matches a flex tier without capacity, reported with status 429, 498 (Groq) or 503 (Gemini)."""
 _LOADING: Final = re.compile(r"loading model|model is (?:still )?(?:being )?load", re.IGNORECASE)
-_HALF: Final = re.compile(
-    r"\\u[dD][89abAB]\w\w(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]\w\w)\\u[dD][c-fC-F]\w\w", re.ASCII
-)
-"""Matches half of a character that JSON needs two escapes for, which a truncated text may end with."""
 _MARKUP: Final = re.compile(r"<(head|script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 """Matches what a web page does not show, and its tags."""
 
@@ -109,9 +105,10 @@ def json_in(data: bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        text = _HALF.sub(r"\\ufffd", data.decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace")
     try:
-        return json.loads(text)
+        whole = json.dumps(json.loads(text), ensure_ascii=False)
+        return json.loads(whole.encode("utf-8", "replace"))
     except RecursionError as error:
         raise ValueError("too deeply nested") from error
 
@@ -124,7 +121,7 @@ def error_in(data: bytes) -> dict[str, Any]:
         return {}
     if isinstance(body, list) and body:  # some endpoints wrap the error in a list
         body = body[0]
-    error = body.get("error", body) if isinstance(body, dict) else {}
+    error = body.get("error", body) if isinstance(body, dict) else body
     return error if isinstance(error, dict) else {"message": str(error or "")}
 
 
@@ -135,7 +132,8 @@ def said_by(error: Mapping[str, Any]) -> str:
         said = said.get("detail") or said
     if isinstance(said, list):
         entries = [entry for entry in said if isinstance(entry, dict)]
-        said = "; ".join(f"{_location(entry.get('loc'))}: {entry.get('msg', '')}" for entry in entries)
+        places = ((entry.get("loc"), entry.get("msg", "")) for entry in entries)
+        said = "; ".join(f"{'.'.join(map(str, at)) if isinstance(at, list) else at}: {what}" for at, what in places)
     return str(said)
 
 
@@ -145,7 +143,3 @@ def shown(data: bytes) -> str:
     if text.lstrip("\ufeff \t\r\n").startswith("<"):
         text = _MARKUP.sub(" ", text) if _MARKUP.sub("", text).strip() else text
     return " ".join(text.split())
-
-
-def _location(loc: object) -> str:
-    return ".".join(map(str, loc)) if isinstance(loc, list) else str(loc)
