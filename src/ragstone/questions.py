@@ -282,12 +282,8 @@ class Rate(Question[Rated], frozen=True):
         return unit.scale or self.scale
 
 
-SAMPLE: Final = Rate(
-    "support",
-    (Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16)),),
-    YES_NO,
-    passages=(Passage("1", "On a clear day the sky is blue.", 1),),
-)
+_SKY: Final = Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16))
+SAMPLE: Final = Rate("support", (_SKY,), YES_NO, passages=(Passage("1", "On a clear day the sky is blue.", 1),))
 """A short question, to check whether a judge answers."""
 
 
