@@ -20,7 +20,7 @@ from msgspec.structs import asdict, replace
 
 from ragstone.analysis import ranking_agreement as ranking
 from ragstone.analysis.corrected_means import CorrectedMean, Method, corrected_mean
-from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, join
+from ragstone.analysis.gold_join import Gathered, Joined, LabelledUnit, Refused, called, distinct, fair, join
 from ragstone.analysis.label_agreement import Alphas, LabelAgreement, label_agreement, people_alphas
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, scores_of
@@ -56,13 +56,6 @@ class Annotator(Struct, frozen=True):
     minutes: float | None
 
 
-class GroupAgreement(Struct, frozen=True):
-    """Agreement on the records of one group, by the value of a field."""
-
-    group: str
-    items: LabelAgreement
-
-
 class Disagreement(Struct, frozen=True):
     """A unit on which the judge and the majority of people differ.
 
@@ -93,7 +86,8 @@ class MetricAgreement(Struct, frozen=True):
     each unit without a verdict counts as an error. ``textless`` counts used labels that also match a
     changed response. ``labelled_in_part`` counts records with labels for only some units; ``unlike`` those whose score
     does not follow from the run's settings. ``systems`` ranks several systems by each score. ``repeats`` has the means
-    of each score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep.
+    of each score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep. ``groups``
+    covers the records of each group, by the value of a field.
     """
 
     metric: str
@@ -105,7 +99,7 @@ class MetricAgreement(Struct, frozen=True):
     wholes: LabelAgreement | None
     people_alphas: Alphas | None
     means: tuple[CorrectedMean, ...]
-    groups: tuple[GroupAgreement, ...]
+    groups: Mapping[str, LabelAgreement]
     unjudged: int
     ties: int
     worst: int
@@ -141,7 +135,7 @@ class MetricAgreement(Struct, frozen=True):
             "with_unjudged": self.with_unjudged.as_json(),
             "wholes": self.wholes and self.wholes.as_json(),
             "people_alpha": rounded_in(self.people_alphas),
-            "groups": [{"group": one.group, **one.items.as_json()} for one in self.groups],
+            "groups": [{"group": group, **items.as_json()} for group, items in self.groups.items()],
             "unjudged": self.unjudged, "accuracy_lost": rounded(self.accuracy_lost),
             "ties": self.ties, "worst": self.worst, "trivial": self.trivial,
             "textless": self.textless, "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
@@ -316,7 +310,7 @@ def _agreement(
 ) -> MetricAgreement:
     scale = joined.scale
     assert scale is not None, "labels have joined"
-    kept, wholes = ([unit for unit in every if unit.random] or every for every in (joined.units, joined.wholes))
+    kept, wholes = fair(joined.units), fair(joined.wholes)
     repeats = [one.gathered.metrics[name] for one in systems[0] if name in one.gathered.metrics]
     called = [unit for unit in kept if TRIVIAL in (unit.gold, unit.judged)]
     by_group: dict[str, list[LabelledUnit]] = defaultdict(list)
@@ -330,7 +324,7 @@ def _agreement(
         label_agreement(wholes, scale) if wholes else None,
         people_alphas(kept, scale),
         tuple(corrected_mean(joined, one, correction) for one in joined.metric.given_names() if one in joined.stand),
-        tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),
+        {group: label_agreement(units, scale) for group, units in sorted(by_group.items())},
         unjudged=sum(unit.judged is None and unit.gold in scale.labels for unit in kept),
         ties=sum(unit.gold is None for unit in kept),
         worst=sum(not unit.random for unit in joined.units),
@@ -346,7 +340,6 @@ def _agreement(
 
 
 def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
-    """Yield the units and whole responses with different labels."""
     scale = joined.scale
     assert scale is not None, "labels have joined"
     for unit in (*joined.units, *joined.wholes):
@@ -364,7 +357,6 @@ def _disagreements(name: str, joined: Joined) -> Iterator[Disagreement]:
 
 
 def _annotators(rows: Sequence[LabelRow]) -> Iterator[Annotator]:
-    """Yield the annotators, those with most labels first."""
     own: dict[str, list[LabelRow]] = defaultdict(list)
     for row in rows:
         own[row.annotator].append(row)

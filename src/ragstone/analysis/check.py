@@ -199,7 +199,6 @@ def _scores_called(name: str, known: Sequence[str]) -> Sequence[str]:
 
 
 def _about(agreement: AgreementDict | None, names: Collection[str]) -> AgreementDict | None:
-    """Return the part of an agreement about these metrics, or None."""
     about = {name: found for name, found in agreement["metrics"].items() if name in names} if agreement else {}
     return {**agreement, "metrics": about} if agreement and about else None
 
@@ -274,11 +273,10 @@ class _Checked(NamedTuple):
             decision = replace(decision, notes=(*decision.notes, *_unjudged(scores.values())))
         if threshold.kind in DROPS:
             decision = self._unpaired(decision)
-        if len(scored) < total:
-            lacking = total - len(scored)
+        if lacking := total - len(scored):
             have = "has" if lacking == 1 else "have"
             note = f"{lacking:,} of {records_said(total)} {have} no score{self._why(threshold)}"
-            return replace(decision, notes=(*decision.notes, note))
+            decision = replace(decision, notes=(*decision.notes, note))
         return decision
 
     def _mean(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
@@ -447,16 +445,13 @@ class _Checked(NamedTuple):
     def _unpaired(self, decision: Decision) -> Decision:
         """Add a note on unpaired records; a pass becomes undecided if both runs have some, as these may be the same."""
         assert self.comparison is not None
-        before, after = len(self.comparison.only_first), len(self.comparison.only_second)
-        if not before and not after:
+        parts = {"the baseline": self.comparison.only_first, "this run": self.comparison.only_second}
+        told = " and ".join(f"{records_said(len(ids))} only in {where}" for where, ids in parts.items() if ids)
+        if not told:
             return decision
-        parts = [(before, "only in the baseline"), (after, "only in this run")]
-        told = " and ".join(f"{records_said(count)} {where}" for count, where in parts if count)
-        note = f"not compared: {told}"
-        if not self.comparison.overlapping:
-            return replace(decision, notes=(*decision.notes, note))
-        note += f"; {SAME_IDS}"
-        outcome: CheckOutcome = "undecided" if decision.outcome == "passed" else decision.outcome
+        note, outcome = f"not compared: {told}", decision.outcome
+        if self.comparison.overlapping:
+            note, outcome = f"{note}; {SAME_IDS}", "undecided" if outcome == "passed" else outcome
         return replace(decision, outcome=outcome, notes=(*decision.notes, note))
 
     def _worst(self, threshold: Threshold, record: str, value: float | None, before: float | None = None) -> Worst:
@@ -473,7 +468,6 @@ class _Checked(NamedTuple):
 
 
 def _met(threshold: Threshold, value: float) -> bool:
-    """Return whether a value meets a threshold."""
     return reaches(threshold.limit, value) if threshold.kind == "max" else reaches(value, threshold.limit)
 
 

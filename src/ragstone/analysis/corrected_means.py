@@ -123,7 +123,6 @@ def _too_few(count: int, joined: Joined) -> str:
 
 
 def _of_labels(found: dict[str, Any], half: float, why: str, whole: _Whole) -> CorrectedMean:
-    """Return people's own mean with Student's t interval."""
     count, people = found["labelled"], found["people"]
     return CorrectedMean(
         **found, method="labels", reason=why, more=3 * count if 4 * count <= whole.share * found["records"] else None,

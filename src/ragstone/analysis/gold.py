@@ -131,7 +131,7 @@ def _of_file(path: Path, run: AnyRun, open_run: Callable[[str], AnyRun]) -> Gold
         skipped: Counter[str] = Counter()
         return Gold(list(_label_rows(path, run, skipped)), skipped=skipped)
     with open_records(path) as records:
-        golds = [gold for record in records for gold in _of_record(_read(record), path.stem)]
+        golds = [gold for record in records for gold in _of_record(record, path.stem)]
     if not golds:
         keys = ", ".join(map(str, list(first)[:NAMED]))
         raise InputError(f"{path}: contains no labels; its first record has {keys}; expected {FORMS}")
@@ -152,11 +152,6 @@ def _of_qrels(path: Path, run: AnyRun) -> Iterator[LabelRow]:
             if unit["level"] == "passage" and (grade := grades.get(unit["parent"])) is not None:
                 text = text_hash(unit_text(result, unit))
                 yield LabelRow(result["id"], name, "relevance", str(max(0, grade)), path.stem, hash=text)
-
-
-def _read(record: Record | SetAside) -> Record:
-    assert isinstance(record, Record), "a source that stops sets nothing aside"
-    return record
 
 
 def verdict_rows(run: AnyRun) -> Iterator[LabelRow]:
@@ -222,7 +217,7 @@ def _of_field(name: str, run: AnyRun) -> list[_Gold]:
         golds += [_Gold(*about, **said) for said in _said(value, path, f"{run.name}: {result['id']}")]
     if not golds and path in ("nuggets", OF_BLOCK, OF_TOPIC):
         with open_records(_inputs(run), fields=Fields(run.spec.get("fields", {}))) as records:
-            golds = [gold for record in records for gold in _of_record(_read(record), path)]
+            golds = [gold for record in records for gold in _of_record(record, path)]
     return golds
 
 
@@ -252,8 +247,9 @@ def _said(value: Any, name: str, where: str) -> Iterator[dict[str, Any]]:
         yield {"nuggets": nuggets, "annotator": name}
 
 
-def _of_record(record: Record, name: str) -> Iterator[_Gold]:
+def _of_record(record: Record | SetAside, name: str) -> Iterator[_Gold]:
     """Yield all labels of a gold record: for its response, for a block, and for its topic as a whole."""
+    assert isinstance(record, Record), "a source that stops sets nothing aside"
     meta, response = record.meta, None if record.response is None else folded(record.response)
     about = (record.id, record.topic, run_of(meta))
     if any(nugget.assignment for nugget in record.nuggets or ()):
@@ -329,7 +325,6 @@ def _assigned(nuggets: Iterable[Nugget]) -> dict[str, tuple[str, str]]:
 
 
 def _rows(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
-    """Yield a gold record's labels for the units of a result."""
     record, who = result["id"], gold.annotator
     units = {unit["id"]: unit for unit in result["units"]}
     tasks: dict[str, dict[str, None]] = defaultdict(dict)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ragstone.analysis.flow_replay import Replayed, replay
-from ragstone.analysis.judged_units import JudgedUnits, judged_units, overall
+from ragstone.analysis.flow_replay import JudgedUnits, Replayed, judged_units, overall, replay
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.reply_formats import Formats
 from ragstone.analysis.saved import AnyRun
@@ -30,17 +29,7 @@ from ragstone.segment import folded
 from ragstone.stats.rankings import majority
 from ragstone.types import NOTHING, TRIVIAL, Scale, Score, Unit, Verdict
 
-Problem = Literal[
-    "unknown_record",
-    "unknown_unit",
-    "wrong_task",
-    "changed_text",
-    "other_response",
-    "unknown_label",
-    "other_settings",
-    "cannot_tell",
-]
-SAID: Final[Mapping[Problem, str]] = {
+SAID: Final = {
     "unknown_record": "no such record",
     "unknown_unit": "no such unit",
     "wrong_task": "no verdict for that task",
@@ -50,6 +39,7 @@ SAID: Final[Mapping[Problem, str]] = {
     "other_settings": "record evaluated with its own settings",
     "cannot_tell": 'labelled "cannot tell"',
 }
+"""Each problem of a row that is refused, in words."""
 LISTED: Final = 5
 """Maximum number of rows listed per problem."""
 PARTS: Final = ("sentence", "claim")
@@ -62,9 +52,9 @@ _Labels: TypeAlias = dict[str, list[LabelRow]]
 
 
 class Refused(Struct):
-    """Rows refused for one problem; ``labels`` are the accepted labels, if the label is the problem."""
+    """Rows refused for one ``problem`` in ``SAID``; ``labels`` are the accepted labels, if the label is the problem."""
 
-    problem: Problem
+    problem: str
     rows: list[LabelRow] = field(default_factory=list)
     labels: dict[str, None] = field(default_factory=dict)
 
@@ -156,11 +146,6 @@ class Joined(Struct):
     part: int = 0
     unlike: int = 0
 
-    @property
-    def fair_units(self) -> list[LabelledUnit]:
-        """The units used for statistics: those from a random draw, or all if there are none."""
-        return [unit for unit in self.units if unit.random] or self.units
-
 
 class RecordPlace(NamedTuple):
     """A record's system (empty if not given), its topic, and the hash of its response."""
@@ -179,7 +164,7 @@ class Gathered(Struct):
     """
 
     metrics: dict[str, Joined] = field(default_factory=dict)
-    refused: dict[Problem, Refused] = field(default_factory=dict)
+    refused: dict[str, Refused] = field(default_factory=dict)
     formats: Formats = field(default_factory=Formats)
     names: dict[str, None] = field(default_factory=dict)
     joined: set[int] = field(default_factory=set)
@@ -188,7 +173,7 @@ class Gathered(Struct):
     topics: dict[str, list[LabelRow]] = field(default_factory=lambda: defaultdict(list))
     shared: dict[Any, Any] = field(default_factory=dict)
 
-    def refuse(self, problem: Problem, *rows: LabelRow, labels: Iterable[str] = ()) -> None:
+    def refuse(self, problem: str, *rows: LabelRow, labels: Iterable[str] = ()) -> None:
         """Add rows that did not match."""
         if rows:
             refused = self.refused.setdefault(problem, Refused(problem))
@@ -253,6 +238,11 @@ def join(
     _join_topics(gathered)
     gathered.settle()
     return gathered
+
+
+def fair(units: list[LabelledUnit]) -> list[LabelledUnit]:
+    """Return the units used for statistics: those from a random draw, or all if there are none."""
+    return [unit for unit in units if unit.random] or units
 
 
 def called(run: AnyRun) -> str:
@@ -495,6 +485,5 @@ def _replayed(
 
 
 def _differ(again: Score, one: JudgedUnits) -> bool:
-    """Return whether a recomputed score differs from the one in the result."""
     value = one.scores[again.metric]["value"]
     return value is not again.value if value is None or again.value is None else abs(value - again.value) > ROUNDED

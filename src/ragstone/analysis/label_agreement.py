@@ -139,7 +139,6 @@ def _votes(unit: LabelledUnit, places: Mapping[str, int]) -> Iterable[int | None
 def _interval(
     pairs: Sequence[tuple[LabelledUnit, int, int]], records: Mapping[str, None], labels: int
 ) -> tuple[float, float] | None:
-    """Return the interval of kappa, resampling records."""
     clusters = {record: place % CLUSTERS for place, record in enumerate(records)}
     parts: dict[int, list[int]] = defaultdict(lambda: [0] * labels**2)
     for unit, gold, judged in pairs:

@@ -282,7 +282,6 @@ def _evidence(question: Rate | Trace) -> Evidence:
 
 
 def _rubric(run: AnyRun, question: Rate | Trace) -> Rubric:
-    """Return the rubric from the prompt of the step's first judge."""
     route = run.spec.get("steps", {}).get(question.task) or run.spec.get("default") or {"judges": []}
     judge: Mapping[str, Any] = next((run.spec["judges"].get(name, {}) for name in route["judges"]), {})
     return rubric_of(question, Choice.from_json(judge.get("choice", {})))

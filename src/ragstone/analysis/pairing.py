@@ -115,15 +115,14 @@ class SharedRecords:
         self.unreadable = [0, 0]
         self._new = partial(Values, moved, clustered=by is not None)
         for record, ours, theirs in side_by_side(first, second):
-            for systems, scores in zip(self.systems, (ours, theirs), strict=True):
+            for scores, systems, alone in zip((ours, theirs), self.systems, self.alone, strict=True):
                 if scores is not None and len(systems) < MOST_SYSTEMS:
                     systems.add(scores.system)
+                if scores is not None and (ours is None or theirs is None):
+                    alone.append(record)
+                    self.read_alone = self.read_alone or scores.read
             if ours is not None and theirs is not None:
                 self._add(Pair(record, ours, theirs, self._cluster(record, ours, by)), wanted)
-            elif ours is not None:
-                self._leave(0, record, ours)
-            elif theirs is not None:
-                self._leave(1, record, theirs)
 
     def _cluster(self, record: str, scores: RecordScores, by: str | None) -> int:
         """Return the number of a record's cluster by a field; a record without the field is its own cluster."""
@@ -131,10 +130,6 @@ class SharedRecords:
             return self.records
         name = f"record {record}" if scores.group is None else f"group {scores.group}"
         return self.clusters.setdefault(name, len(self.clusters))
-
-    def _leave(self, side: int, record: str, scores: RecordScores) -> None:
-        self.alone[side].append(record)
-        self.read_alone = self.read_alone or scores.read
 
     def _add(self, pair: Pair, wanted: Callable[[str], bool]) -> None:
         for side, (seen, scores) in enumerate(zip(self.seen, (pair.first, pair.second), strict=True)):
@@ -242,8 +237,6 @@ class Nuggets:
 
 
 class _Sums:
-    """Sums over one run's scores of a metric."""
-
     def __init__(self) -> None:
         self._scored = self._asked = self._unjudged = 0
         self._statuses: Counter[str] = Counter()

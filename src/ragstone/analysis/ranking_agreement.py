@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ragstone.analysis.compare import VERSION
-from ragstone.analysis.gold_join import Gathered, Joined, called
+from ragstone.analysis.gold_join import Gathered, Joined, called, fair
 from ragstone.analysis.saved import AnyRun
 from ragstone.analysis.scored import RecordScores, signatures_differ
 from ragstone.analysis.summary import means_of_repeats
@@ -171,7 +171,7 @@ def attempts_of(repeats: Sequence[Joined]) -> list[Attempts]:
 
     As in a confusion matrix, labels from a worst-first draw count only if there are no others.
     """
-    found = [{(one.unit, one.text): one for one in joined.fair_units if one.gold is not None} for joined in repeats]
+    found = [{(one.unit, one.text): one for one in fair(joined.units) if one.gold is not None} for joined in repeats]
     return [
         Attempts(unit.gold or "", tuple(units[place].judged for units in found))
         for place, unit in found[0].items()

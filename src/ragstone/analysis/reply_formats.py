@@ -115,12 +115,7 @@ class FormatGroup(Struct):
     def as_json(self, store: Store, most: int) -> dict[str, Any]:
         """Return plain JSON data; shares are in [0, 1], or None without calls."""
         return {
-            "judge": self.judge,
-            "step": self.step,
-            "style": self.style,
-            "format": self.format,
-            "calls": self.calls,
-            "whole": self.whole,
+            **{name: getattr(self, name) for name in ("judge", "step", "style", "format", "calls", "whole")},
             "whole_share": _share(self.whole, self.calls),
             "asked": self.asked,
             "read": self.read,
