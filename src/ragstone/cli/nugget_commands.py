@@ -36,7 +36,7 @@ from ragstone.options import RunOptions
 if TYPE_CHECKING:
     from ragstone.analysis.leaderboard import Standing
     from ragstone.api import Created, Scored
-    from ragstone.render.terminal.banks import Assigned
+    from ragstone.render.terminal.nugget_screens import Assigned
 
 nuggets = group(
     "Create nuggets, assign them, and score systems.",
@@ -86,7 +86,7 @@ def create(
     """
     from ragstone.cli.evaluating import estimate, show_bill
     from ragstone.cli.progress import RunDisplay
-    from ragstone.render.terminal.banks import created_page
+    from ragstone.render.terminal.nugget_screens import created_page
     from ragstone.render.text import flat
 
     given = {"window": window, "max_nuggets": most, "keep": keep, "min_judgment": min_judgment}
@@ -160,7 +160,7 @@ def assign(
     nugget could be assigned.
     """
     from ragstone.cli.evaluating import estimate, evaluated, exit_if_unjudged, place_of
-    from ragstone.render.terminal.banks import assigned_page
+    from ragstone.render.terminal.nugget_screens import assigned_page
 
     paths = tuple(files)
     given = {**({} if grades is None else {"grades": grades}), **({} if evidence else {"evidence": False})}
@@ -203,7 +203,7 @@ class _Counting(Struct):
     def assigned(self) -> Assigned:
         """Return the counts by name."""
         from ragstone.records.values import UNASSIGNED
-        from ragstone.render.terminal.banks import Assigned
+        from ragstone.render.terminal.nugget_screens import Assigned
 
         unjudged = self.grades.pop(UNASSIGNED, 0)
         return Assigned(self.written.count, dict(self.grades), unjudged, str(self.written.path or ""))

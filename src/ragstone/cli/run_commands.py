@@ -243,17 +243,17 @@ def compare_methods(
     from ragstone.cli import evaluating
     from ragstone.metrics.methods import METHODS
     from ragstone.render.facts import comparable
-    from ragstone.render.terminal.methods_screen import comparison, widest_apart
+    from ragstone.render.terminal.nugget_screens import methods_page, widest_apart
 
     options = replace(options, metrics=METHODS)
     if dry_run:
         forecast = partial(api.forecast, file)
         evaluating.estimate("compare-methods", [file], forecast, options, as_json=as_json, without=("metrics",))
         return
-    finished = evaluating.evaluated(partial(api.run, file), file, options, comparison, quiet=quiet, as_json=as_json)
+    finished = evaluating.evaluated(partial(api.run, file), file, options, methods_page, quiet=quiet, as_json=as_json)
     with closing(finished.store):
         widest = {"widest": widest_apart(finished)} if as_json else {}
-        evaluating.show_result(finished, options, comparison, quiet=quiet, as_json=as_json, more=widest)
+        evaluating.show_result(finished, options, methods_page, quiet=quiet, as_json=as_json, more=widest)
         evaluating.exit_if_unjudged(finished)
         if not comparable(finished.summary()):
             raise typer.Exit(UNJUDGED)

@@ -165,7 +165,6 @@ def refuse_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
 
 
 def _spare_store(path: Path) -> None:
-    """Raise ConfigError if the file is a store."""
     with contextlib.suppress(OSError):
         if path.is_file():
             with path.open("rb") as there:

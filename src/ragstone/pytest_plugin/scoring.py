@@ -177,7 +177,6 @@ def thresholds_and_options(given: Mapping[str, Any], where: str) -> tuple[dict[s
 
 
 def _metrics() -> Mapping[str, str]:
-    """Return the metric of each known score."""
     return {score: metric.name for metric in known().values() for score in metric.score_names()}
 
 

@@ -180,7 +180,6 @@ def _mean(metric: str, found: MetricAgreementDict, ends: list[float] | None) -> 
 
 
 def _how(one: CorrectedDict) -> str:
-    """Return how a mean was corrected and the number of labelled records."""
     how = {
         "ppi": "corrected by PPI++",
         "rogan_gladen": "share that passes, corrected by Rogan-Gladen",
@@ -256,9 +255,9 @@ def _groups(one: MetricAgreement, by: str) -> FiguresTable:
         (),
         (by, f"{one.unit}s", "accuracy", "kappa", "95% CI"),
         tuple(
-            (flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
-             kappa_said(group.items.kappa, None), ends_said(group.items.interval))
-            for group in one.groups
+            (flat(group), number(items.matrix.n), percent(items.matrix.accuracy), kappa_said(items.kappa, None),
+             ends_said(items.interval))
+            for group, items in one.groups.items()
         ),
     )  # fmt: skip
 

@@ -147,6 +147,12 @@ class RunFacts:
         self.left_out = list(left_out_said(self.summary.get("left_out", {})))
 
     @property
+    def about(self) -> list[str]:
+        """The run's number, its record count, the part of the input that it read, and its status if it is not done."""
+        state = self.run.status if self.run.status != "done" else ""
+        return [*filter(None, (f"run {self.run.id}", plural(self.summary["records"], "record"), self.part, state))]
+
+    @property
     def said(self) -> str:
         """The run in a few sentences: the headline and reasons to doubt it."""
         mean = str(self.headline or f"Nothing could be scored in {plural(self.summary['records'], 'record')}.")

@@ -49,10 +49,8 @@ def run_page(run: Run) -> str:
     told = RunFacts(run)
     summary = told.summary
     dot = " \u00b7 "
-    state = run.status if run.status != "done" else ""
-    facts = dot.join(filter(None, [f"run {run.id}", plural(summary["records"], "record"), told.part, state]))
     parts = [
-        _title(run.name, facts),
+        _title(run.name, dot.join(told.about)),
         _metrics({name: summary["metrics"][name] for name in main_scores(run.spec, summary["metrics"])}),
     ]
     causes = [
@@ -63,14 +61,11 @@ def run_page(run: Run) -> str:
         )
         for one in told.missing[:WORST]
     ]
-    if causes:
-        parts.append(_section("Missing or partial scores", _table((), causes)))
     shown = [
         (_right(percent(low.score["value"])), short_id(low.result["id"]), _quiet(low.shortfall))
         for low in told.lowest(WORST)
     ]
-    if shown:
-        parts.append(_section(f"Lowest {told.ranked}", _table((), shown)))
+    parts += [_listed("Missing or partial scores", causes), _listed(f"Lowest {told.ranked}", shown)]
     ending = [f"judged by {', '.join(map(flat, told.judged_by))}"]
     if bill := summary.get("bill"):
         ending.append(f"cost: {cost_said(bill)}")
@@ -131,7 +126,6 @@ def _bar(mean: float | None) -> Markup:
 
 
 def _response(result: Result) -> Markup:
-    """Draw the response, with each judged span marked by its worst verdict from any metric."""
     text = result["response"]
     if text is None or not text.strip():
         return _prose(text)
@@ -166,7 +160,6 @@ def _stretch(text: str, kind: str, said: str) -> Markup:
 
 
 def _wanting(result: Result) -> Markup:
-    """Draw the units with low verdicts, each text once, with each score's verdict, reason and evidence."""
     units = {unit["id"]: unit for unit in result["units"]}
     found: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for score in result["scores"]:
@@ -174,13 +167,11 @@ def _wanting(result: Result) -> Markup:
             if kind_of(verdict) in _TINT:
                 text = flat(unit_text(result, units[verdict["unit"]]))
                 found.setdefault(text.rstrip(".!?"), []).append((text, score["metric"], verdict))
-    if not found:
-        return Markup("")
     told = sorted(found.values(), key=lambda entries: min(ORDER.index(kind_of(verdict)) for _, _, verdict in entries))
     rows: list[Sequence[Markup | str]] = [_fallen(result, entries) for entries in told[:MOST]]
     if len(told) > MOST:
         rows.append(("", _quiet(f"and {len(told) - MOST} more")))
-    return _section("Lowest verdicts", _table((), rows))
+    return _listed("Lowest verdicts", rows)
 
 
 def _fallen(result: Result, entries: Sequence[tuple[str, str, Mapping[str, Any]]]) -> tuple[Markup, Markup]:
@@ -261,6 +252,10 @@ def _title(name: str, facts: str) -> Markup:
 def _section(title: str, *blocks: Markup | str) -> Markup:
     body = Markup("").join(blocks)
     return Markup('<div style="margin-top:.5em"><b>{}</b>{}</div>').format(title, Markup("<div>{}</div>").format(body))
+
+
+def _listed(title: str, rows: Sequence[Sequence[Markup | str]]) -> Markup:
+    return _section(title, _table((), rows)) if rows else Markup("")
 
 
 def _table(heads: Sequence[Markup | str], rows: Iterable[Sequence[Markup | str]]) -> Markup:

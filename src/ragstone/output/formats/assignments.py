@@ -69,7 +69,6 @@ def block(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(form: Callable[[dict[str, Any]], dict[str, Any]], run: Run) -> Generator[bytes, None, None]:
-    """Yield the assignment record of each result that has one, converted by ``form``."""
     for result in run.results():
         record = assignment(result)
         if record is not None:

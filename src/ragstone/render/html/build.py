@@ -111,8 +111,6 @@ class _Kept:
 
 
 class _Room(Struct):
-    """The number of bytes left, shared by several kinds of blocks."""
-
     left: int
 
 

@@ -171,8 +171,6 @@ def _groups(by: str, metric: str, first: AnyRun, second: AnyRun) -> list[dict[st
 
 
 class _Judged(Struct, frozen=True):
-    """A unit of one result with its verdict."""
-
     text: str
     whole: bool
     verdict: Mapping[str, Any]
@@ -220,9 +218,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
 
 def _judged(result: Result, metric: str) -> Iterator[_Judged]:
     """Yield the units that a score is based on, in order."""
-    score = next((score for score in result["scores"] if score["metric"] == metric), None)
-    if score is None:
-        return
+    score = next(score for score in result["scores"] if score["metric"] == metric)  # it moved, so both runs have it
     units = {unit["id"]: unit for unit in result["units"]}
     whole = with_verdicts(result, score)
     supports = _supports(result, whole)

@@ -26,11 +26,13 @@ from ragstone.analysis.run import Run
 from ragstone.analysis.saved import SavedRun
 from ragstone.errors import InputError, RagstoneError
 from ragstone.metrics import catalogue
+from ragstone.metrics.methods import command_of
+from ragstone.render.facts import judges_of, lead
 from ragstone.render.html.case import calls_of, keys_of
 from ragstone.render.html.comparing import comparison_page
 from ragstone.render.html.document import page, to_json
-from ragstone.render.html.runs import runs_page
 from ragstone.render.html.served_run import ServedRun
+from ragstone.render.wording import card_order, measures
 from ragstone.store.database import Store
 
 HOST: Final = "127.0.0.1"
@@ -38,6 +40,8 @@ OPEN: Final = 3
 """Maximum number of runs whose data is kept in memory."""
 MOST_LABELS: Final = 20_000_000
 """Maximum size, in bytes, of labels in one request."""
+MOST_RUNS: Final = 500
+"""Maximum number of runs listed, the latest ones."""
 
 _NUMBER: Final = r"([1-9][0-9]{0,9})"
 _RUN: Final = rf"/run/{_NUMBER}/"
@@ -214,8 +218,6 @@ def _renew(run: Run) -> None:
 
 
 class _Answer(BaseHTTPRequestHandler):
-    """Handles a request addressed to this server: GET for reading, PUT for labels."""
-
     server: Live
     server_version = f"ragstone/{__version__}"
     sys_version = ""
@@ -270,3 +272,46 @@ class _Answer(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
         """Log nothing: only the address is printed."""
+
+
+# ---- the list of runs, built only from summaries
+
+
+def runs_page(store: Store) -> list[bytes]:
+    """Return the parts of the page of a store's runs."""
+    rows = store.runs()
+    runs = [_row(Run(store, row)) for row in rows[-MOST_RUNS:]]
+    names = dict.fromkeys(name for run in runs for name in run["metrics"])
+    first = {
+        "ragstone": __version__,
+        "root": "./",
+        "store": store.path,
+        "all": len(rows),
+        "runs": runs[::-1],
+        "metrics": sorted(names, key=card_order),
+        "measures": measures(names),
+    }
+    return page("runs", "Runs", first, (), live=True)
+
+
+def _row(run: Run) -> dict[str, Any]:
+    summary = run.summary()
+    bill = summary.get("bill") or {}
+    return {
+        "run": run.id,
+        "name": run.name,
+        "command": command_of(run.spec),
+        "started": run.started,
+        "status": run.status,
+        "input": [run.spec.get(part) for part in ("input", "extent", "bank")],
+        "records": summary["records"],
+        "judges": judges_of(run.spec),
+        "lead": lead(summary),
+        "dollars": bill["paid"]["dollars"] if bill else None,
+        "seconds": summary.get("seconds"),
+        "metrics": {
+            name: [entry["mean"], *(entry["interval"] or (None, None)), entry["scored"], entry["signature"]]
+            for name, entry in summary["metrics"].items()
+            if entry["mean"] is not None
+        },
+    }

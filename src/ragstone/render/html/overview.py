@@ -95,22 +95,17 @@ def _metric(name: str, entry: Mapping[str, Any], counts: Mapping[str, Sequence[i
 
 
 def _fact(label: str, text: str, note: str = "") -> dict[str, str]:
-    """Return a line of the right column: a label, its text, and a dim note."""
     return {"label": label, "text": text, "note": note}
 
 
 def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
-    """Return the facts of the right column: judges, cost and estimate, cache, time, unparsed replies."""
     bill = told.summary.get("bill")
     first = next((place for place, who in enumerate(told.judged_by) if "embedded" in who), None)
     facts = [_fact("Judge", who, told.embedded if place == first else "") for place, who in enumerate(told.judged_by)]
-    if told.part:
-        facts.append(_fact("Input", told.part))
+    facts.append(_fact("Input", told.part))
     if bill:
         cost, _, counted = cost_said(bill).partition("; ")
-        facts.append(_fact("Cost", cost, counted))
-        if told.estimated:
-            facts.append(_fact("Estimated", told.estimated))
+        facts += [_fact("Cost", cost, counted), _fact("Estimated", told.estimated)]
         replies = bill["answered"] + bill["replayed"]
         if replies:
             share = percent(bill["replayed"] / replies, replies)
@@ -119,15 +114,13 @@ def _facts(told: RunFacts, rows: RowCounts) -> list[dict[str, str]]:
             facts.append(_fact("Failed", plural(bill["failed"], "call")))
     for answered, sureness, saved in told.cascades:
         facts += [_fact("Cascade", answered, sureness), _fact("Saved", saved)]
-    if told.time:
-        facts.append(_fact("Time", told.time))
+    facts.append(_fact("Time", told.time))
     if rows.replies:
         unread = f"{number(rows.unread)} of {plural(rows.replies, 'reply', 'replies')}"
         note = "not parsed in full; replies to repair calls are included" if rows.unread else ""
         facts.append(_fact("Unparsed", unread, note))
-    if told.quotes:
-        facts.append(_fact("Quotes", told.quotes))
-    return facts
+    facts.append(_fact("Quotes", told.quotes))
+    return [fact for fact in facts if fact["text"]]
 
 
 def worst_of(told: RunFacts) -> list[dict[str, Any]]:

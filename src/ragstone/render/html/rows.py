@@ -88,7 +88,6 @@ def _verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Sequence[M
 
 
 def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
-    """Return the kinds of the verdicts, as bits."""
     bits = 0
     for verdict in verdicts:
         bits |= 1 << ORDER.index(kind_of(verdict))

@@ -18,7 +18,7 @@ from ragstone.render import agreement
 from ragstone.render.facts import handle, show_command
 from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, indented, page, section, told_rows
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid, unit_lines
-from ragstone.render.text import between, coefficient, duration, flat, number, percent, plural, shorten
+from ragstone.render.text import between, coefficient, duration, flat, grouped, number, percent, plural, shorten
 from ragstone.render.wording import in_words
 
 GROUPS = 20
@@ -102,25 +102,20 @@ def _table(found: Agreement) -> RenderableType:
 
 
 def _limits(found: Agreement) -> Iterator[str]:
-    """Yield the reasons for missing or special corrections, what was left out, and the notes."""
-    said: dict[str, list[str]] = {}
-    for one in found.metrics:
-        for mean in one.means:
-            if mean.withheld:
-                said.setdefault(f"not corrected because {mean.withheld}", []).append(mean.score)
-            elif mean.method == "labels":
-                why = f"{mean.reason[:1].upper()}{mean.reason[1:]}"
-                alone = f"the corrected mean is based on the labels alone. {why}"
-                said.setdefault(alone, []).append(mean.score)
-            elif mean.method == "rogan_gladen":
-                what = "records" if column_of(mean.score) else f"{one.unit}s"
-                said.setdefault(f"corrected by Rogan-Gladen; means are shares of {what} that pass", []).append(
-                    mean.score
-                )
+    said = grouped((mean.score, _correction(one, mean)) for one in found.metrics for mean in one.means)
     yield "guess: the accuracy of always giving the most frequent label."
-    for line, names in said.items():
-        yield f"{', '.join(names)}: {line}."
+    yield from (f"{', '.join(names)}: {line}." for line, names in said.items() if line)
     yield from agreement.limits_said(found)
+
+
+def _correction(one: MetricAgreement, mean: CorrectedMean) -> str:
+    """Return why a mean is not corrected, or not in the usual way; else empty."""
+    if mean.withheld:
+        return f"not corrected because {mean.withheld}"
+    if mean.method == "labels":
+        return f"the corrected mean is based on the labels alone. {mean.reason[:1].upper()}{mean.reason[1:]}"
+    what = "records" if column_of(mean.score) else f"{one.unit}s"
+    return f"corrected by Rogan-Gladen; means are shares of {what} that pass" if mean.method == "rogan_gladen" else ""
 
 
 # ---- one metric
@@ -135,16 +130,11 @@ def _matrix(one: MetricAgreement, people: str) -> RenderableType | None:
     for place, label in enumerate(shown.labels):
         cells = [Text(number(counts[row][place]), style="head" if row == place else "") for row in rows]
         columns.append(Column(label, cells, right=True))
-    drawn = [indented(Fitted(columns))]
     told = [_measures(one.leading, several=one.people_alphas is not None)]
-    if (whole := one.wholes) is not None and whole is not one.leading:
+    if (whole := one.wholes) and whole is not one.leading:
         told.append(f"{agreement.wholes_said(one)}: kappa {agreement.kappa_said(whole.kappa, whole.interval)}")
-    return section(
-        one.metric,
-        *drawn,
-        *(indented(Prose(line, "quiet")) for line in told),
-        note=f"{people} in rows, judge in columns",
-    )
+    below = (indented(Prose(line, "quiet")) for line in told)
+    return section(one.metric, indented(Fitted(columns)), *below, note=f"{people} in rows, judge in columns")
 
 
 def _measures(items: LabelAgreement, *, several: bool) -> str:
@@ -255,7 +245,6 @@ def _parsed(found: Agreement) -> RenderableType | None:
 
 
 def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> RenderableType | None:
-    """Return how many labels would halve each interval, and the command that shows the largest disagreement."""
     means = [
         mean for one in found.metrics for mean in one.means if mean.value is not None and mean.labelled < mean.records
     ]

@@ -83,8 +83,6 @@ def case(result: Mapping[str, Any], total: int, run: int, look: Look, *, full: b
 
 
 class _Drawing:
-    """The blocks of one record, with lookups shared between them."""
-
     def __init__(self, result: Mapping[str, Any], look: Look, full: bool) -> None:
         self.result = result
         self.look = look

@@ -80,7 +80,6 @@ def _headline(groups: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _table(judge: str, groups: Sequence[Mapping[str, Any]], look: Look) -> RenderableType:
-    """Return a row per step, style and format."""
     columns = [
         *(Column(title, [flat(group[title]) for group in groups], drop=drop) for title, drop in NAMES.items()),
         Column("calls", [number(group["calls"]) for group in groups], right=True, drop=2),
@@ -159,7 +158,6 @@ def _sample(sample: Mapping[str, Any], look: Look) -> Iterable[RenderableType]:
 
 
 def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
-    """Yield explanations of calls that are not in the table."""
     for judge, calls in told["untold"].items():
         if re.split("[/#]", judge)[0] in WRITES_NOTHING:  # its replies are data
             yield f"{flat(judge)} has no replies to parse ({plural(calls, 'call')})."

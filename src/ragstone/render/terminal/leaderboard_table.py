@@ -183,11 +183,9 @@ def _against(told: Board, look: Look) -> RenderableType:
     title = f"Kendall's tau with {middle(flat(told.against), look.width // 2, look.ellipsis)}"
     places = {name: place for place, name in enumerate(SHOWN)}
     listed = sorted((one for one in told.agreements if one.runs), key=lambda one: places.get(one.measure, len(places)))
-    if not listed:
-        why = "no measure in common" if told.agreements else "no system in common"
-        return section(title, indented(Prose(why, "quiet")))
-    if max(one.runs for one in listed) < 2:
-        why = "at least 2 systems in common are needed; found 1"
+    if max((one.runs for one in listed), default=0) < 2:
+        why = f"no {'measure' if told.agreements else 'system'} in common"
+        why = "at least 2 systems in common are needed; found 1" if listed else why
         return section(title, indented(Prose(why, "quiet")))
     same = all(one.measure == one.other for one in listed)
     pairs = [one.measure if same else f"{one.measure} by {flat(one.other)}" for one in listed]

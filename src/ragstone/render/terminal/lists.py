@@ -115,11 +115,10 @@ def metric_list() -> Page:
         section(group, *(indented(_listed(metric)) for metric in members))
         for group, members in catalogue.groups().items()
     ]
-    suites = {name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()}
     suites = {
         "auto": "every metric whose fields are present and that takes about 2 calls per record or fewer, except those "
         'marked "only if named"',
-        **suites,
+        **{name: ", ".join(map(_in_suite, members)) for name, members in catalogue.suites().items()},
     }
     return page(
         *blocks,
@@ -276,7 +275,6 @@ def _unmapped(found: Survey) -> Iterable[tuple[str, RenderableType]]:
 
 
 def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> Iterable[RenderableType | None]:
-    """Yield the metrics that run, those that run only if named, and those that cannot run, by reason."""
     usual = {name: count for name, count in able.items() if count and not named.get(name)}
     others = {name: count for name, count in able.items() if count and named.get(name)}
     unable = grouped(
@@ -294,7 +292,6 @@ def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> I
 
 
 def _fields(found: Survey) -> RenderableType:
-    """Return how many records have each field, and the differently named columns that it is read from."""
     read = {
         name: f"from the field{'s' * (len(columns) > 1)} {flat(', '.join(columns))}"
         for name, columns in found.sources.items()

@@ -138,7 +138,6 @@ def _counted(facts: Sequence[NuggetFact]) -> str:
 
 
 def _why_unknown(result: Mapping[str, Any], metrics: Sequence[str], grounds: Grounds) -> list[RenderableType]:
-    """Return why the importance of some nuggets is unknown, as one line."""
     scores = [score for score in result["scores"] if score["metric"] in metrics]
     why = next((w for score in scores if (w := score["detail"].get("why_unweighed"))), "")
     return [indented(grounds.aside(f"? importance unknown: {grounds.shown(why)}"))] if why else []

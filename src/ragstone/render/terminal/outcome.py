@@ -77,12 +77,7 @@ def outcome(run: Run, look: Look, place: Place | None = None, *, full: bool = Fa
 
 def title_line(told: RunFacts, look: Look) -> Text:
     """Return the run's name, its number, its record count and, if it did not finish, its status."""
-    run = told.run
-    parts = [f"run {run.id}", plural(told.summary["records"], "record")]
-    parts += [told.part] if told.part else []
-    if run.status != "done":
-        parts.append(run.status)
-    return heading(run.name, look, *parts)
+    return heading(told.run.name, look, *told.about)
 
 
 # ---- the metrics
