@@ -25,3 +25,8 @@ def drawn(page: Page) -> str:
     stream = io.StringIO()
     screen(stream).print(page)
     return stream.getvalue()
+
+
+def flat(page: Page) -> str:
+    """The words of a screen, wherever its lines break."""
+    return " ".join(drawn(page).split())

@@ -10,8 +10,7 @@ import orjson
 import pytest
 
 from ragstone import evaluate
-from ragstone.analysis.flow_replay import replay
-from ragstone.analysis.judged_units import judged_units
+from ragstone.analysis.flow_replay import judged_units, replay
 from ragstone.analysis.leaderboard import ALL, OnMissing
 from ragstone.api import Prune, RunOptions, assign_nuggets, create_nuggets, prune_cache, score_nuggets
 from ragstone.errors import ConfigError

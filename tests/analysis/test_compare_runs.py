@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import page_blocks
 from ragstone import check, compare
 from ragstone.analysis.compare import Comparison, said
 from ragstone.analysis.pairing import SignaturePart
@@ -19,7 +19,7 @@ from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import compared
 from ragstone.render.comparison import findings, in_the_way, left_out, notes
 from ragstone.render.terminal.compare_screen import compare_page
-from ragstone.render.terminal.screen import Look, screen
+from ragstone.render.terminal.screen import Look
 from run_folders import SIGNED, folder, result, score
 
 Values = Mapping[str, float | None]
@@ -33,10 +33,8 @@ def run_of(path: Path, values: Values, **more: Any) -> str:
 
 def drawn(found: Comparison, first: str, second: str) -> str:
     """The screen of a comparison of two folders."""
-    stream = io.StringIO()
     with opened(first) as before, opened(second) as after:
-        screen(stream).print(compare_page(found, before, after, Look(100)))
-    return stream.getvalue()
+        return page_blocks.drawn(compare_page(found, before, after, Look(100)))
 
 
 def test_records_are_paired_by_id_wherever_they_stand(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from rich.console import RenderableType
 
 from labelled import write
+from page_blocks import flat
 from ragstone import evaluate
 from ragstone.analysis.counts import Quotes, absences, quotes_of
 from ragstone.analysis.run import Run
@@ -24,7 +23,7 @@ from ragstone.errors import RagstoneError
 from ragstone.questions import Rated
 from ragstone.render.terminal.case import case
 from ragstone.render.terminal.outcome import outcome
-from ragstone.render.terminal.screen import Look, screen
+from ragstone.render.terminal.screen import Look
 from ragstone.result_types import QuotesDict
 from ragstone.store.database import ResultRow, Store
 from ragstone.testing import ScriptedJudge
@@ -60,23 +59,26 @@ def both(*scores: Score) -> QuotesDict:
     return live.as_json()
 
 
-def test_each_kind_is_counted() -> None:
-    """To the letter, nearly, nowhere; what was found in either way is verified."""
-    found = both(score(verdict(EXACT, NEAR, ABSENT), verdict(EXACT, number=2)))
-    assert found == {"named": 4, "verbatim": 2, "near": 1, "absent": 1, "verified": 0.75}
+PANEL = verdict(EXACT, members=(verdict(EXACT, judge="a"), verdict(ABSENT, judge="b")), judge="a+b")
+SHARED = verdict(EXACT, ABSENT)
 
 
-def test_without_quotes_there_is_no_share() -> None:
-    """None, which is neither 0 nor 1; a record that was set aside has no quotes."""
-    nothing = {"named": 0, "verbatim": 0, "near": 0, "absent": 0, "verified": None}
-    assert both(score(verdict())) == nothing
-    assert quotes_of([orjson.loads(set_aside_document("r", 1, "not an object").document)]) == nothing
+@pytest.mark.parametrize(("scores", "counts", "verified"), [
+    ([score(verdict(EXACT, NEAR, ABSENT), verdict(EXACT, number=2))], (4, 2, 1, 1), 0.75),
+    ([score(verdict())], (0, 0, 0, 0), None),
+    ([score(PANEL)], (2, 1, 0, 1), 0.5),
+    ([score(SHARED), score(SHARED, verdict(EXACT, ABSENT, number=2), metric="n")], (4, 2, 0, 2), 0.5),
+])  # fmt: skip
+def test_each_quote_is_counted_once_by_its_kind(
+    scores: list[Score], counts: tuple[int, ...], verified: float | None
+) -> None:
+    """To the letter, nearly, nowhere; no share without any; of a panel the members' alone; of two scores once."""
+    assert both(*scores) == {**dict(zip(("named", "verbatim", "near", "absent"), counts, strict=True)),
+                             "verified": verified}  # fmt: skip
 
 
-def test_of_a_panel_the_members_count() -> None:
-    """The panel's verdict shows one of their quotes again, which is not another quote."""
-    panel = verdict(EXACT, members=(verdict(EXACT, judge="a"), verdict(ABSENT, judge="b")), judge="a+b")
-    assert both(score(panel)) == {"named": 2, "verbatim": 1, "near": 0, "absent": 1, "verified": 0.5}
+def test_a_record_that_was_set_aside_has_no_quotes() -> None:
+    assert quotes_of([orjson.loads(set_aside_document("r", 1, "not an object").document)]) == both(score(verdict()))
 
 
 def test_members_of_a_panel_that_left_units_unjudged_are_counted() -> None:
@@ -90,13 +92,6 @@ def test_members_of_a_panel_that_left_units_unjudged_are_counted() -> None:
         "b/m left 2 of 3 units unjudged; for these, only the rest of its panel counts"
     ]
     both(score(*panels))
-
-
-def test_a_verdict_of_two_scores_counts_once() -> None:
-    """Two metrics that asked the same question share its verdicts; a verdict on another unit is another."""
-    shared = verdict(EXACT, ABSENT)
-    found = both(score(shared), score(shared, verdict(EXACT, ABSENT, number=2), metric="n"))
-    assert (found["named"], found["absent"]) == (4, 2)
 
 
 quotes = st.lists(st.sampled_from([EXACT, NEAR, ABSENT]), max_size=3)
@@ -143,14 +138,6 @@ def weighed(tmp_path: Path) -> Run:
     )
 
 
-def shown(page: RenderableType) -> str:
-    stream = io.StringIO()
-    console = screen(stream)
-    console.width = 100
-    console.print(page)
-    return " ".join(stream.getvalue().split())
-
-
 def test_a_run_has_the_figures_in_its_summary(weighed: Run, tmp_path: Path) -> None:
     """Those of its results, beside a record that was set aside; in summary.json too."""
     figures = weighed.summary()["quotes"]
@@ -194,13 +181,6 @@ def test_a_run_that_was_stopped_has_them_of_what_was_done(tmp_path: Path) -> Non
         assert kept.summary["quotes"] == quotes_of(Run(store, kept).results())
 
 
-def test_the_screen_of_a_run_says_how_many_were_found(weighed: Run) -> None:
-    """In one line, where a judge was asked that may quote what is not there."""
-    assert "Quotes 67% of 6 were found in the passages, 2 of them not word for word" in shown(
-        outcome(weighed, Look(100))
-    )
-
-
 def test_a_quote_of_a_criterion_is_missing_in_the_response(tmp_path: Path) -> None:
     """Not in the passages, which its judge may not have seen."""
     made_up = Quote("", None, "Purple elephants sing", verbatim=False)
@@ -210,16 +190,18 @@ def test_a_quote_of_a_criterion_is_missing_in_the_response(tmp_path: Path) -> No
 
     parameters = {"rubric": {"criteria": {"polite": {"criterion": "It is polite."}}}}
     run = evaluate([row(1)], "rubric", ScriptedJudge(answer), store=tmp_path / "s.db", parameters=parameters)
-    assert "not found in the response “Purple elephants sing”" in shown(case(run.result("r1"), 1, 1, Look(100)))
+    assert "not found in the response “Purple elephants sing”" in flat(case(run.result("r1"), 1, 1, Look(100)))
 
 
-def test_a_run_of_an_earlier_version_is_counted_when_it_is_shown(weighed: Run) -> None:
-    """Its summary has no such figures; its results have the quotes."""
+def test_the_screen_of_a_run_says_how_many_were_found(weighed: Run) -> None:
+    """Also of a run of an earlier version: its summary has no such figures; its results have the quotes."""
+    said = "Quotes 67% of 6 were found in the passages, 2 of them not word for word"
+    assert said in flat(outcome(weighed, Look(100)))
     summary = {name: value for name, value in weighed.summary().items() if name != "quotes"}
     weighed.store.finish_run(weighed.id, "done", summary)
     kept = weighed.store.run(weighed.id)
     assert kept is not None
-    assert "Quotes 67% of 6 were found" in shown(outcome(Run(weighed.store, kept), Look(100)))
+    assert said in flat(outcome(Run(weighed.store, kept), Look(100)))
 
 
 def test_a_run_without_a_language_model_says_nothing(tmp_path: Path) -> None:
@@ -227,12 +209,12 @@ def test_a_run_without_a_language_model_says_nothing(tmp_path: Path) -> None:
     run = evaluate(write(tmp_path / "a.jsonl", [row(1)]), "groundedness", store=tmp_path / "e.db")
     figures = run.summary()["quotes"]
     assert figures["named"] == figures["verbatim"] > 0
-    assert "Quotes" not in shown(outcome(run, Look(100)))
+    assert "Quotes" not in flat(outcome(run, Look(100)))
 
 
 def test_a_record_tells_the_kinds_apart(weighed: Run) -> None:
     """What stands there word for word has its place, what nearly does says so, what does not is not found."""
-    text = shown(case(weighed.result("r1"), 2, 1, Look(100), full=True))
+    text = flat(case(weighed.result("r1"), 2, 1, Look(100), full=True))
     assert "passage 1, characters 0\u20135 “A ket”" in text
     assert "close match: passage 1, characters 0\u20135" not in text
     assert "close match: passage 1, characters 6\u201312 “le 1 i”" in text

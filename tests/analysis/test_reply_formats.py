@@ -71,41 +71,25 @@ def only(run: Run, most: int = 3) -> Any:
     return found
 
 
-def test_a_call_that_records_share_counts_once(store: Store) -> None:
-    """Two records that asked the same thing stand on one call."""
-    found = only(run_of(store, [call(1), call(2)], [call(1)], []))
-    assert (found["calls"], found["whole"], found["asked"]) == (2, 2, 8)
-
-
-def test_shares_readers_and_problems(store: Store) -> None:
-    """Of calls and of entries; a reader counts where anything was read by it."""
-    found = only(
-        run_of(
-            store,
-            [call(1), call(2, reader="numbered"), call(3, "truncation", 3), call(4, "count_mismatch", 0)],
-            [call(5, "format_error", 0, reader="")],
-        )
-    )
-    assert (found["whole_share"], found["read_share"]) == (0.4, 0.55)
-    assert found["readers"] == {"json": 2, "numbered": 1}
-    assert found["problems"] == {"truncation": 1, "count_mismatch": 1, "format_error": 1}
-    assert found["unjudged"] == 9
-
-
-def test_what_asking_again_mended_and_cost(store: Store) -> None:
-    """Repairs are told apart from first askings: how many, what they gave, tokens, dollars."""
-    found = only(
-        run_of(
-            store,
-            [call(1, "truncation", 1), call(2, repair=True, read=3, asked=3)],
-            [call(3, "format_error", 0), call(4, "truncation", 2, 4, repair=True)],
-        )
-    )
-    assert (found["calls"], found["whole"], found["unjudged"]) == (2, 0, 2)
-    assert found["repairs"] == {
-        "calls": 2, "input_tokens": 200, "output_tokens": 20, "cached_tokens": 0, "reasoning_tokens": 0,
-        "unmetered_calls": 0, "dollars": 0.5, "mended": 1, "regained": 5,
-    }  # fmt: skip
+@pytest.mark.parametrize(("results", "said"), [
+    # Two records that asked the same thing stand on one call.
+    ([[call(1), call(2)], [call(1)], []], {"calls": 2, "whole": 2, "asked": 8}),
+    # Shares are of calls and of entries; a reader counts where anything was read by it.
+    ([[call(1), call(2, reader="numbered"), call(3, "truncation", 3), call(4, "count_mismatch", 0)],
+      [call(5, "format_error", 0, reader="")]],
+     {"whole_share": 0.4, "read_share": 0.55, "readers": {"json": 2, "numbered": 1}, "unjudged": 9,
+      "problems": {"truncation": 1, "count_mismatch": 1, "format_error": 1}}),
+    # Repairs are told apart from first askings: how many, what they gave, tokens, dollars.
+    ([[call(1, "truncation", 1), call(2, repair=True, read=3, asked=3)],
+      [call(3, "format_error", 0), call(4, "truncation", 2, 4, repair=True)]],
+     {"calls": 2, "whole": 0, "unjudged": 2, "repairs": {
+         "calls": 2, "input_tokens": 200, "output_tokens": 20, "cached_tokens": 0, "reasoning_tokens": 0,
+         "unmetered_calls": 0, "dollars": 0.5, "mended": 1, "regained": 5,
+     }}),
+])  # fmt: skip
+def test_calls_are_counted_once_and_repairs_apart(store: Store, results: list[list[Any]], said: dict[str, Any]) -> None:
+    found = only(run_of(store, *results))
+    assert {name: found[name] for name in said} == said
 
 
 def test_one_unknown_price_makes_the_cost_unknown(store: Store) -> None:

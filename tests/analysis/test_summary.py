@@ -47,34 +47,33 @@ def metric(store: Store, *scores: ScoreRow) -> Any:
     return summary(store, *scores)["metrics"]["m"]
 
 
-def test_the_mean_stands_on_the_scored_alone(store: Store) -> None:
-    """Empty, missing and failed records are counted beside it and not filled in."""
-    found = metric(
-        store, score(1, 1.0), score(2, 0.0), score(3, None, "judge_failed", low=0.0, high=1.0),
-        score(4, None, "empty"), score(5, None, "missing_field"), score(6, 0.5, "partial", low=0.25, high=0.75),
-    )  # fmt: skip
-    assert (found["mean"], found["median"], found["scored"], found["total"]) == (0.5, 0.5, 3, 6)
-    assert found["below_one"] == 2
-    assert found["statuses"] == {"empty": 1, "judge_failed": 1, "missing_field": 1, "partial": 1, "scored": 2}
-    assert found["signature"] == "m|v:1"
-
-
-def test_low_and_high_take_in_what_was_not_judged(store: Store) -> None:
-    """A record that failed could have been anything: the bounds of the mean say so."""
-    found = metric(store, score(1, 1.0), score(2, None, "judge_failed", low=0.0, high=1.0))
-    assert (found["mean"], found["low"], found["high"]) == (1.0, 0.5, 1.0)
-
-
-def test_nothing_scored_has_no_mean(store: Store) -> None:
-    found = metric(store, score(1, None, "empty"), score(2, None, "missing_field"))
-    assert (found["mean"], found["median"], found["interval"], found["low"], found["high"]) == (None,) * 5
-    assert (found["scored"], found["total"], found["interval_method"]) == (0, 2, "none")
-
-
-def test_a_value_that_the_user_asked_for_counts(store: Store) -> None:
-    """``on_empty = zero`` gives empty records a value."""
-    found = metric(store, score(1, 1.0), score(2, 0.0, "empty"))
-    assert (found["mean"], found["scored"]) == (0.5, 2)
+@pytest.mark.parametrize(("scores", "said"), [
+    ([score(1, 1.0), score(2, 0.0), score(3, None, "judge_failed", low=0.0, high=1.0), score(4, None, "empty"),
+      score(5, None, "missing_field"), score(6, 0.5, "partial", low=0.25, high=0.75)],
+     {"mean": 0.5, "median": 0.5, "scored": 3, "total": 6, "below_one": 2, "signature": "m|v:1",
+      "statuses": {"empty": 1, "judge_failed": 1, "missing_field": 1, "partial": 1, "scored": 2}}),
+    # A record that failed could have been anything: the bounds of the mean say so.
+    ([score(1, 1.0), score(2, None, "judge_failed", low=0.0, high=1.0)], {"mean": 1.0, "low": 0.5, "high": 1.0}),
+    ([score(1, None, "empty"), score(2, None, "missing_field")],
+     {"mean": None, "median": None, "interval": None, "low": None, "high": None, "scored": 0, "total": 2,
+      "interval_method": "none"}),
+    # ``on_empty = zero`` gives empty records a value, which the user asked for.
+    ([score(1, 1.0), score(2, 0.0, "empty")], {"mean": 0.5, "scored": 2}),
+    ([score(1, 0.5), score(2, 0.5)], {"interval": None, "interval_method": "none"}),
+    # Nine digits: no noise of the last bits in a file that people compare.
+    ([score(1, 0.1), score(2, 0.2), score(3, 0.3)], {"mean": 0.2}),
+    ([score(1, 1.0, asked=4, unjudged=1, outcome="PASSED"), score(2, 0.1, asked=2, outcome="FAILED"),
+      score(3, 0.2, asked=1, outcome="FAILED"), score(4, None, "judge_failed", asked=3, unjudged=3)],
+     {"units": {"asked": 10, "unjudged": 4}, "outcomes": {"FAILED": 2, "PASSED": 1}}),
+    ([score(1, 1.0)], {"outcomes": None}),
+    # One unknown price makes the sum unknown, never 0; the calls and tokens are known still.
+    ([score(1, 1.0, dollars=None, calls=1), score(2, 1.0, dollars=0.5, calls=1)],
+     {"cost": {"calls": 2, "input_tokens": 0, "output_tokens": 0, "dollars": None}}),
+])  # fmt: skip
+def test_figures_stand_on_the_scored_alone(store: Store, scores: list[ScoreRow], said: dict[str, Any]) -> None:
+    """Empty, missing and failed records are counted beside them and not filled in."""
+    found = metric(store, *scores)
+    assert {name: found[name] for name in said} == said
 
 
 def test_a_metric_without_a_single_row_is_there(store: Store) -> None:
@@ -90,18 +89,6 @@ def test_intervals_are_given_where_there_is_a_spread(store: Store) -> None:
     assert spread["interval_method"] == "bootstrap"
     low, high = spread["interval"]
     assert low < 0.5 < high
-    same = metric(store, score(1, 0.5), score(2, 0.5))
-    assert (same["interval"], same["interval_method"]) == (None, "none")
-
-
-def test_units_and_outcomes_are_counted(store: Store) -> None:
-    found = metric(
-        store, score(1, 1.0, asked=4, unjudged=1, outcome="PASSED"), score(2, 0.1, asked=2, outcome="FAILED"),
-        score(3, 0.2, asked=1, outcome="FAILED"), score(4, None, "judge_failed", asked=3, unjudged=3),
-    )  # fmt: skip
-    assert found["units"] == {"asked": 10, "unjudged": 4}
-    assert found["outcomes"] == {"FAILED": 2, "PASSED": 1}
-    assert metric(store, score(1, 1.0))["outcomes"] is None
 
 
 def test_cost_is_the_sum_of_the_shares(store: Store) -> None:
@@ -111,13 +98,6 @@ def test_cost_is_the_sum_of_the_shares(store: Store) -> None:
     found = summary(store, first, second)
     assert found["cost"] == {"calls": 3, "input_tokens": 15, "output_tokens": 5, "dollars": 0.75}
     assert found["metrics"]["a"]["cost"] == {"calls": 2, "input_tokens": 10, "output_tokens": 3, "dollars": 0.25}
-
-
-def test_one_unknown_price_makes_the_sum_unknown(store: Store) -> None:
-    """Unknown, never 0; the calls and tokens are known still."""
-    found = summary(store, score(1, 1.0, dollars=None, calls=1), score(2, 1.0, dollars=0.5, calls=1))
-    assert found["cost"]["dollars"] is None
-    assert found["cost"]["calls"] == 2
 
 
 def test_records_that_were_set_aside_are_counted(store: Store) -> None:
@@ -146,12 +126,6 @@ def test_one_record_that_was_asked_twice_has_its_repeats_told(store: Store) -> N
     assert (found["times"], found["records"], found["means"], found["mean"]) == (2, 1, [1.0, 0.5], 0.75)
     assert found["spread"] == found["record_spread"] == pytest.approx(0.125**0.5)
     assert (found["units"], found["flips"], found["flip_rate"], found["unmatched"]) == (4, 1, 0.25, 2)
-
-
-def test_numbers_are_short(store: Store) -> None:
-    """Nine digits: no noise of the last bits in a file that people compare."""
-    found = metric(store, score(1, 0.1), score(2, 0.2), score(3, 0.3))
-    assert found["mean"] == 0.2
 
 
 def test_a_long_run_is_summed_up_and_not_held(store: Store) -> None:

@@ -228,6 +228,14 @@ class Chromium:
         found = self.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)
         return base64.b64decode(found["data"])
 
+    def on_paper(self, *selectors: str) -> tuple[str, list[str]]:
+        """The background of the page as it is printed, and which of these elements are seen on it."""
+        self.send("Emulation.setEmulatedMedia", media="print")
+        seen = [name for name in selectors if self.evaluate(f"document.querySelector('{name}').clientHeight > 0")]
+        background = self.evaluate("getComputedStyle(document.body).backgroundColor")
+        self.send("Emulation.setEmulatedMedia", media="")
+        return background, seen
+
     def picture(self, path: Path, *, whole: bool = False) -> None:
         """A picture of what is on the screen, or of the whole page."""
         found = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

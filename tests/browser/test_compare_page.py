@@ -200,13 +200,8 @@ def test_it_fits_a_narrow_screen(page: Chromium, held: Held, width: int) -> None
 def test_it_prints(page: Chromium) -> None:
     """On paper it is light, and the records are there; what can only be clicked is not."""
     page.prefers("dark")
-    page.send("Emulation.setEmulatedMedia", media="print")
-    seen = {name: page.evaluate(f"document.querySelector('{name}').getBoundingClientRect().height > 0")
-            for name in (".differences", ".moved-record", ".choices", ".top")}  # fmt: skip
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.send("Emulation.setEmulatedMedia", media="")
-    assert seen == {".differences": True, ".moved-record": True, ".choices": False, ".top": False}
-    assert paper == "rgb(255, 255, 255)"
+    shown = page.on_paper(".differences", ".moved-record", ".choices", ".top")
+    assert shown == ("rgb(255, 255, 255)", [".differences", ".moved-record"])
     assert page.pdf().startswith(b"%PDF-")
 
 

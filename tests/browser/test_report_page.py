@@ -386,15 +386,8 @@ def test_the_look_follows_the_system_and_the_reader(page: Chromium) -> None:
 def test_it_prints(page: Chromium) -> None:
     """On paper: first screen, groups, and the worst records, which are not on the screen; light in any case."""
     page.prefers("dark")
-    page.send("Emulation.setEmulatedMedia", media="print")
-    seen = {name: page.evaluate(f"document.querySelector('{name}').getBoundingClientRect().height > 0")
-            for name in (".first", ".groups", ".paper", ".records", ".scatter", ".top")}  # fmt: skip
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.send("Emulation.setEmulatedMedia", media="")
-    assert seen == {
-        ".first": True, ".groups": True, ".paper": True, ".records": False, ".scatter": False, ".top": False,
-    }  # fmt: skip
-    assert paper == "rgb(255, 255, 255)"
+    shown = page.on_paper(".first", ".groups", ".paper", ".records", ".scatter", ".top")
+    assert shown == ("rgb(255, 255, 255)", [".first", ".groups", ".paper"])
     assert len(page.all(".paper tr")) == 10
     assert page.pdf().startswith(b"%PDF-")
 

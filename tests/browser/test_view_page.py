@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 from urllib.request import urlopen
@@ -46,7 +47,14 @@ SLOW = """const fetched = fetch;
 window.fetch = (name) => name.includes('lines-') ? new Promise((then) => {
   window.arrive = async () => { const found = await fetched(name); const data = await found.json();
     then({ok: true, status: 200, json: async () => data}); }; }) : fetched(name);"""
-"""The texts of the lines that are shown come when ``arrive`` is called."""
+
+
+@contextmanager
+def slow(browser: Chromium) -> Iterator[Callable[[], object]]:
+    """Pages on which the texts of the lines that are shown come when what is yielded is called."""
+    script = browser.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
+    yield lambda: browser.evaluate("window.arrive().then(() => new Promise(setTimeout))")
+    browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +114,11 @@ def test_two_runs_are_compared_and_lead_to_a_record_and_back(browser: Chromium, 
     browser.click(".compare-link")
     browser.until("document.querySelector('.compare')")
     assert browser.evaluate("location.pathname") == "/compare/1/2/"
-    slow = browser.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
-    browser.click(".runs a.name")
-    browser.until("document.querySelector('.cards') && location.pathname === '/run/1/'")
-    browser.until("document.querySelector('.lines .id') && window.arrive")
-    browser.click(
-        ".lines .id", meanwhile=lambda: browser.evaluate("window.arrive().then(() => new Promise(setTimeout))")
-    )
-    browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=slow)
+    with slow(browser) as arrive:
+        browser.click(".runs a.name")
+        browser.until("document.querySelector('.cards') && location.pathname === '/run/1/'")
+        browser.until("document.querySelector('.lines .id') && window.arrive")
+        browser.click(".lines .id", meanwhile=arrive)
     browser.until("document.querySelector('.case .right')")
     browser.click(".wordmark")
     browser.until("document.querySelector('.runs-table')")
@@ -144,10 +149,9 @@ def test_records_are_filtered_by_verdict_metric_and_panel(browser: Chromium, fif
         assert found == places("groundedness", kind), kind
     assert 0 < len(found) < len(results)
     assert browser.all("#choose-verdict, #choose-of", "value") == ["apart", "groundedness"]
-    slow = browser.send("Page.addScriptToEvaluateOnNewDocument", source=SLOW)["identifier"]
-    browser.open(f"{fifty}run/1/#verdict=apart&judged=groundedness")
-    browser.click(".chips a", meanwhile=lambda: browser.evaluate("window.arrive().then(() => new Promise(setTimeout))"))
-    browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=slow)
+    with slow(browser) as arrive:
+        browser.open(f"{fifty}run/1/#verdict=apart&judged=groundedness")
+        browser.click(".chips a", meanwhile=arrive)
     browser.until("document.querySelectorAll('.lines tbody tr').length === 22")
     browser.open(f"{fifty}run/1/#q=blanket")
     browser.until("document.querySelector('.shown').textContent.startsWith('3 of 22')")

@@ -10,7 +10,6 @@ import pytest
 
 from page_blocks import unpacked
 from ragstone import compare, evaluate
-from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.comparison import contexts_said
 from ragstone.render.html.comparing import MOST_GROUPS, MOST_UNITS
@@ -194,13 +193,3 @@ def test_what_is_read_is_never_written_over(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == before
     with pytest.raises(ConfigError, match="cannot be written"):
         compare(*runs, out=tmp_path / "nowhere" / "c.html")
-
-
-def test_the_same_runs_give_the_same_page(tmp_path: Path) -> None:
-    """Byte for byte."""
-    rows = [judged("r1", "A.", {"A.": 1.0}, 1.0)], [judged("r1", "A.", {"A.": 0.0}, 0.0)]
-    runs = folder(tmp_path / "a", rows[0]), folder(tmp_path / "b", rows[1])
-    with opened(runs[0]) as first, opened(runs[1]) as second:
-        for name in ("c", "d"):
-            compare(first, second, out=tmp_path / name)
-    assert (tmp_path / "c").read_bytes() == (tmp_path / "d").read_bytes()

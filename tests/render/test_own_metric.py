@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from own_metric import RECORDS, SHORT, eleven_lines, installed
-from page_blocks import drawn
+from page_blocks import flat
 from ragstone import Run, agree, check, compare, evaluate, metrics
 from ragstone.api import export_run
 from ragstone.errors import ConfigError, InputError
@@ -22,15 +22,11 @@ from ragstone.render.terminal.case import case
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.lists import metric_list
 from ragstone.render.terminal.outcome import outcome
-from ragstone.render.terminal.screen import Look, Page
+from ragstone.render.terminal.screen import Look
 
 pytest_plugins = ["pytester"]
 
 NAME = "figure_support"
-
-
-def flat(page: Page) -> str:
-    return " ".join(drawn(page).split())
 
 
 @pytest.fixture(scope="module")

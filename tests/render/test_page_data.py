@@ -19,10 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from page_blocks import unpacked
-from ragstone import Run, api, evaluate
+from ragstone import Run, evaluate
 from ragstone.analysis.counts import OTHER
 from ragstone.analysis.run import find_run
-from ragstone.errors import ConfigError
 from ragstone.judges.base import Judge
 from ragstone.judges.embedded.measured import measured
 from ragstone.render.facts import Headline, RunFacts, doubts, judges_of
@@ -118,7 +117,7 @@ def test_a_row_is_short_whatever_the_texts_are(question: str, identity: str) -> 
 
 
 def test_fields_are_offered_where_they_make_groups() -> None:
-    """Not one that has a value of its own for every record, or one value for all but one; the fullest goes first."""
+    """Not one with a value of its own for every record, one for all but one, or too many; the fullest goes first."""
     fields = RowCounts()
     for number in range(60):
         values = {"topic": str(number % 4), "unique": str(number), "same": "x", "but_one": str(number == 7)}
@@ -126,10 +125,6 @@ def test_fields_are_offered_where_they_make_groups() -> None:
             values["half"] = str(number % 3)
         fields.add(PageRow(number, "r", "", "", {}, values))
     assert fields.names == ["topic", "half"]
-
-
-def test_a_field_with_too_many_values_is_dropped() -> None:
-    """Also where each value comes often."""
     fields = RowCounts()
     for number in range(10 * (MOST_GROUPS + 1)):
         fields.add(line(number, user=str(number % (MOST_GROUPS + 1)), kind=str(number % MOST_GROUPS)))
@@ -474,15 +469,6 @@ def test_percentages_are_those_of_the_terminal() -> None:
     assert shares == [points(value, units) for value, units in cases]
     assert [text.replace("\u2212", "-") for text in signs] == [signed(value) for value in apart]
     assert ends == [percent(mean, 10**6, (low, high)) + between(low, high, 10**6) for mean, low, high in narrow]
-
-
-def test_a_report_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
-    """What cannot be written is one line, and leaves nothing."""
-    with pytest.raises(ConfigError, match="cannot be written"):
-        api.write_report(run, tmp_path / "nowhere" / "report.html")
-    target = api.write_report(run, tmp_path / "report.html")
-    assert target.read_bytes().endswith(b"</html>\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 @pytest.mark.parametrize(("steps", "chosen", "judges"), [

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -78,13 +81,19 @@ def test_shortening_ends_at_a_word() -> None:
     assert middle("mtragun-18ef26058d321c5d<::>7", 16) == "mtragun-…5d<::>7"
 
 
-def test_percentages_never_round_to_what_they_are_not() -> None:
-    """Not all is not 100, and something is not 0; a decimal from a thousand on."""
-    assert [points(value) for value in (0.0, 0.001, 0.5, 0.814, 0.999, 1.0, None)] == [
-        "0", "1", "50", "81", "99", "100", "-",
-    ]  # fmt: skip
-    assert percent(0.8137, 2000) == "81.4%"
-    assert points(0.99999, 1000) == "99.9"
+@pytest.mark.parametrize(("write", "values", "said"), [
+    # Not all is not 100, and something is not 0; a decimal from a thousand on.
+    (points, (0.0, 0.001, 0.5, 0.814, 0.999, 1.0, None), ["0", "1", "50", "81", "99", "100", "-"]),
+    (partial(percent, count=2000), (0.8137,), ["81.4%"]),
+    (partial(points, count=1000), (0.99999,), ["99.9"]),
+    # Money is never nothing unless it is.
+    (dollars, (None, 0.0, 1.5, 0.0123, 0.00042, 1e-9),
+     ["cost unknown", "free", "$1.50", "$0.012", "$0.000420", "under $0.000001"]),
+    (tokens, (0, 999, 1200, 123_456, 3_100_000), ["0", "999", "1.2k", "123k", "3.1M"]),
+    (duration, (0.84, 42, 187, 3727), [f"0.8{NBSP}s", f"42{NBSP}s", "3:07", "1:02:07"]),
+])  # fmt: skip
+def test_numbers_are_written_as_people_read_them(write: Callable[..., str], values: Any, said: list[str]) -> None:
+    assert [write(value) for value in values] == said
 
 
 def test_an_interval_that_is_no_point_does_not_look_like_one() -> None:
@@ -116,20 +125,6 @@ def test_what_is_known_of_a_cost_is_said(known: float | None, uncounted: int, sa
     paid = {"calls": 5, "dollars": None, "input_tokens": 9, "output_tokens": 3, "unmetered_calls": uncounted}
     steps = [{"dollars": known, "calls": 3}, {"dollars": None, "calls": 2}]
     assert flat(cost_said({"paid": paid, "lost": {"attempts": 0}, "by_step": steps})) == said
-
-
-def test_money_is_never_nothing_unless_it_is() -> None:
-    """Unknown is said to be unknown."""
-    shown = [dollars(amount) for amount in (None, 0.0, 1.5, 0.0123, 0.00042, 1e-9)]
-    assert shown == ["cost unknown", "free", "$1.50", "$0.012", "$0.000420", "under $0.000001"]
-
-
-def test_counts_and_times() -> None:
-    """As people read them."""
-    assert [tokens(count) for count in (0, 999, 1200, 123_456, 3_100_000)] == ["0", "999", "1.2k", "123k", "3.1M"]
-    assert [duration(seconds).replace(NBSP, " ") for seconds in (0.84, 42, 187, 3727)] == [
-        "0.8 s", "42 s", "3:07", "1:02:07",
-    ]  # fmt: skip
 
 
 def test_paragraphs_keep_numbers_with_their_units() -> None:
