@@ -56,6 +56,13 @@ class Annotator(Struct, frozen=True):
     minutes: float | None
 
 
+class GroupAgreement(Struct, frozen=True):
+    """Agreement on the records of one group, by the value of a field."""
+
+    group: str
+    items: LabelAgreement
+
+
 class Disagreement(Struct, frozen=True):
     """A unit on which the judge and the majority of people differ.
 
@@ -86,8 +93,7 @@ class MetricAgreement(Struct, frozen=True):
     each unit without a verdict counts as an error. ``textless`` counts used labels that also match a
     changed response. ``labelled_in_part`` counts records with labels for only some units; ``unlike`` those whose score
     does not follow from the run's settings. ``systems`` ranks several systems by each score. ``repeats`` has the means
-    of each score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep. ``groups``
-    covers the records of each group, by the value of a field.
+    of each score in repeats; ``at_k`` compares their labels with people's, which ``--repeat`` does not keep.
     """
 
     metric: str
@@ -99,7 +105,7 @@ class MetricAgreement(Struct, frozen=True):
     wholes: LabelAgreement | None
     people_alphas: Alphas | None
     means: tuple[CorrectedMean, ...]
-    groups: Mapping[str, LabelAgreement]
+    groups: tuple[GroupAgreement, ...]
     unjudged: int
     ties: int
     worst: int
@@ -135,7 +141,7 @@ class MetricAgreement(Struct, frozen=True):
             "with_unjudged": self.with_unjudged.as_json(),
             "wholes": self.wholes and self.wholes.as_json(),
             "people_alpha": rounded_in(self.people_alphas),
-            "groups": [{"group": group, **items.as_json()} for group, items in self.groups.items()],
+            "groups": [{"group": one.group, **one.items.as_json()} for one in self.groups],
             "unjudged": self.unjudged, "accuracy_lost": rounded(self.accuracy_lost),
             "ties": self.ties, "worst": self.worst, "trivial": self.trivial,
             "textless": self.textless, "labelled_in_part": self.labelled_in_part, "unlike": self.unlike,
@@ -324,7 +330,7 @@ def _agreement(
         label_agreement(wholes, scale) if wholes else None,
         people_alphas(kept, scale),
         tuple(corrected_mean(joined, one, correction) for one in joined.metric.given_names() if one in joined.stand),
-        {group: label_agreement(units, scale) for group, units in sorted(by_group.items())},
+        tuple(GroupAgreement(group, label_agreement(units, scale)) for group, units in sorted(by_group.items())),
         unjudged=sum(unit.judged is None and unit.gold in scale.labels for unit in kept),
         ties=sum(unit.gold is None for unit in kept),
         worst=sum(not unit.random for unit in joined.units),

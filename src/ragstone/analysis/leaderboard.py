@@ -208,11 +208,6 @@ def _written(measure: str) -> str:
     return f"{measure}{SCORE}" if measure in COLUMNS else measure
 
 
-def _read(measure: str) -> str:
-    name = measure.removeprefix(f"{NuggetRecall.name}.").removesuffix(SCORE)
-    return name if name in COLUMNS else measure
-
-
 def missed(missing: Mapping[str, list[str]]) -> str:
     """Return one line that lists runs with their missing topics."""
     runs: dict[tuple[str, ...], list[str]] = {}
@@ -244,7 +239,8 @@ def from_rows(rows: Iterable[LeaderboardRow]) -> Leaderboard:
     values: dict[tuple[str, str], dict[str, float | None]] = {}
     for row in listed:
         if row.topic != ALL or row.run not in detailed:
-            values.setdefault((row.run, row.topic), {})[_read(row.measure)] = row.value
+            name = row.measure.removeprefix(f"{NuggetRecall.name}.").removesuffix(SCORE)
+            values.setdefault((row.run, row.topic), {})[name if name in COLUMNS else row.measure] = row.value
     board = Leaderboard()
     for (run, topic), found in values.items():
         board.add(Entry(run, topic, found))

@@ -103,9 +103,11 @@ def rank_systems(score: str, values: Iterable[SystemValue]) -> RankingAgreement:
     within = [kendall_tau(*zip(*found, strict=True)) for topic in topics
               if len(found := [cells[topic, name] for name in names if (topic, name) in cells]) > 1]  # fmt: skip
     taus = [tau for tau in within if tau is not None]
+    average = mean_interval(taus) if taus else None
+    ends = (average.low, average.high) if average and len(taus) > 1 else None
     return RankingAgreement(
-        score, means, len(topics), over_means(kendall_tau), over_means(tau_ap), over_means(spearman), _mean_of(taus),
-        len(taus),
+        score, means, len(topics), over_means(kendall_tau), over_means(tau_ap), over_means(spearman),
+        Correlation(average.mean if average else None, ends), len(taus),
     )  # fmt: skip
 
 
@@ -114,13 +116,6 @@ def _means(sums: Sequence[float]) -> tuple[list[float], list[float], list[float]
     rows = [row for row in zip(sums[::3], sums[1::3], sums[2::3], strict=True) if row[2]]
     judged, gold = ([rounded(row[at] / row[2]) for row in rows] for at in (0, 1))
     return judged, gold, [row[2] for row in rows]
-
-
-def _mean_of(taus: Sequence[float]) -> Correlation:
-    if not taus:
-        return Correlation(None, None)
-    found = mean_interval(taus)
-    return Correlation(found.mean, (found.low, found.high) if len(taus) > 1 else None)
 
 
 class RepeatedMean(Struct, frozen=True):

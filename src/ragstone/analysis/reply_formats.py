@@ -7,7 +7,6 @@ records counts once. Unparsed replies are shown verbatim from the store.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Final
@@ -153,9 +152,11 @@ def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
 
     ``groups`` are sorted by judge, step, style and format. ``failed`` and ``untold`` are as in ``Formats``.
     """
-    found = Formats()
-    for record, call in _calls(run):
-        found.add(record, call, most)
+    found, known = Formats(), Hashes()
+    for result in run.results():
+        for call in result.typed.get("calls", []):
+            if known.add(hash(call["key"])):
+                found.add(result["id"], call, most)
     groups = [group.as_json(run.store, most) for _, group in sorted(found.groups.items())]
     return {
         "run": run.id,
@@ -164,15 +165,6 @@ def how_read(run: Run, most: int = SAMPLES) -> dict[str, Any]:
         "untold": dict(sorted(found.untold.items())),
         "groups": groups,
     }
-
-
-def _calls(run: Run) -> Iterator[tuple[str, CallDict]]:
-    """Yield each call once, with the first record that uses it."""
-    known = Hashes()
-    for result in run.results():
-        for call in result.typed.get("calls", []):
-            if known.add(hash(call["key"])):
-                yield result["id"], call
 
 
 def advice(group: FormatGroup) -> str:

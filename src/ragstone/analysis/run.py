@@ -126,12 +126,9 @@ class Run:
 
     def summary(self) -> SummaryDict:
         """Return means with intervals, coverage, cost and counts, as in summary.json."""
-        if self._row.summary is not None:
-            return self._completed(cast("SummaryDict", self._row.summary))
-        return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
-
-    def _completed(self, summary: SummaryDict) -> SummaryDict:
-        """Add to a summary, in place, what those of earlier versions lack."""
+        if self._row.summary is None:
+            return summarize(self._store, self.id, self.spec.get("signatures", {}), self.status)
+        summary = cast("SummaryDict", self._row.summary)  # what earlier versions lack is added in place
         if bill := summary.get("bill"):  # written when the run ends
             bill.setdefault("answered", bill["sent"] + sum(bill["here"].values()))
             bill.setdefault("waited_seconds", None)

@@ -55,21 +55,20 @@ def schema_of(name: str) -> dict[str, Any]:
         raise ConfigError(f"no schema '{name}'{closest(name, DOCUMENTS)}")
     defs: dict[str, Any] = {}
     if name == "record":
-        found: dict[str, Any] = {"type": "object", "properties": {key: _field(key) for key in _RECORD}}
+        properties = {
+            key: {**kind, **({"description": f"Aliases: {', '.join(ALIASES[key])}."} if ALIASES[key] else {})}
+            for key, kind in _RECORD.items()
+        }
+        found: dict[str, Any] = {"type": "object", "properties": properties}
     elif name == "result":
         unread = {"id": "string", "position": "integer", "set_aside": "string", "scores": "array"}
-        properties = {key: {"type": kind} for key, kind in unread.items()}
-        aside = {"type": "object", "properties": properties, "required": [*unread]}
+        kinds = {key: {"type": kind} for key, kind in unread.items()}
+        aside = {"type": "object", "properties": kinds, "required": [*unread]}
         found = {"anyOf": [_of(ResultDict, defs), aside]}
     else:
         found = _of({"label": LabelRow, "summary": SummaryDict, "run": RunDict}[name], defs)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": DOCUMENTS[name]}
     return {**head, **found, **({"$defs": defs} if defs else {})}
-
-
-def _field(name: str) -> dict[str, Any]:
-    others = ", ".join(ALIASES[name])
-    return {**_RECORD[name], **({"description": f"Aliases: {others}."} if others else {})}
 
 
 def _of(hint: Any, defs: dict[str, Any]) -> dict[str, Any]:

@@ -93,7 +93,8 @@ class _Coming:
 
     def _claim(self) -> IO[bytes]:
         while True:
-            file = open(self._kept, "wb", opener=_as_it_is)  # noqa: SIM115 - a Path has no opener
+            # Opened without truncating it, because another command may be writing it.
+            file = open(self._kept, "wb", opener=lambda name, flags: os.open(name, flags & ~os.O_TRUNC, 0o666))  # noqa: SIM115
             try:
                 self._locked = locked(file.fileno())
                 if not self._locked:
@@ -138,11 +139,6 @@ class _Coming:
                     self._rename(self._kept)
         with contextlib.suppress(OSError):
             self.file.close()
-
-
-def _as_it_is(name: str, flags: int) -> int:
-    """Open a file without truncating it, because another command may be writing it."""
-    return os.open(name, flags & ~os.O_TRUNC, 0o666)
 
 
 def _is_at(file: IO[bytes], path: Path) -> bool:

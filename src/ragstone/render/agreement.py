@@ -255,9 +255,9 @@ def _groups(one: MetricAgreement, by: str) -> FiguresTable:
         (),
         (by, f"{one.unit}s", "accuracy", "kappa", "95% CI"),
         tuple(
-            (flat(group), number(items.matrix.n), percent(items.matrix.accuracy), kappa_said(items.kappa, None),
-             ends_said(items.interval))
-            for group, items in one.groups.items()
+            (flat(group.group), number(group.items.matrix.n), percent(group.items.matrix.accuracy),
+             kappa_said(group.items.kappa, None), ends_said(group.items.interval))
+            for group in one.groups
         ),
     )  # fmt: skip
 

@@ -179,11 +179,7 @@ def in_the_way(found: Comparison) -> list[str]:
         lines.append("These settings, not the system, may explain part of the difference.")
     sides = [(one, ((found.first, one.first), (found.second, one.second))) for one in found.metrics]
     for one, halves in sides:
-        unjudged = [
-            f"{_unjudged(half)} in {side.label}{_range(half, one)}"
-            for side, half in halves
-            if half.unjudged or half.low != half.high
-        ]
+        unjudged = [_unjudged(half, side.label, one) for side, half in halves if half.unjudged or half.low != half.high]
         lines += [f"{one.metric}: {', '.join(unjudged)}."] if unjudged else []
     if found.groups is not None and found.groups < GROUPS and _inferred(found):
         lines.append(
@@ -194,14 +190,11 @@ def in_the_way(found: Comparison) -> list[str]:
     return lines
 
 
-def _unjudged(half: MetricSide) -> str:
+def _unjudged(half: MetricSide, label: str, one: Compared) -> str:
     """Return how many units have no verdict, or that units are missing altogether, so that nothing was asked."""
-    return f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged" if half.unjudged else "units missing"
-
-
-def _range(half: MetricSide, one: Compared) -> str:
+    left = f"{number(half.unjudged)} of {plural(half.asked, 'unit')} unjudged" if half.unjudged else "units missing"
     could = possible(half.mean, half.low, half.high, one.pairs)
-    return f" (the mean could be {could}%)" if could else ""
+    return f"{left} in {label}" + (f" (the mean could be {could}%)" if could else "")
 
 
 def left_out(found: Comparison) -> list[str]:

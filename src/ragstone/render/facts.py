@@ -19,19 +19,9 @@ from ragstone.analysis.counts import absences
 from ragstone.analysis.run import Run, part_said, unit_text
 from ragstone.analysis.verdicts import with_verdicts, worst_first
 from ragstone.metrics.base import HOW_TO_ADD
+from ragstone.render import wording
 from ragstone.render.agreement import agreement_lines
 from ragstone.render.text import NBSP, between, dollars, duration, flat, grouped, number, percent, plural, tokens
-from ragstone.render.wording import (
-    embedded_among,
-    folded,
-    in_response,
-    kind_of,
-    labels_of,
-    lead_order,
-    or_contradicted,
-    sentence_of,
-    title_of,
-)
 from ragstone.stats.points import points
 
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9][\w.:/@%+,-]{0,59}", re.ASCII)
@@ -50,12 +40,12 @@ class Headline:
         signature = entry["signature"]
         judged = entry["units"]["asked"] - entry["units"]["unjudged"]
         self.metric = metric
-        self.title = title_of(metric, signature) or metric
+        self.title = wording.title_of(metric, signature) or metric
         self.scored: int = entry["scored"]
         self.lower = lower
         self.value = percent(entry["mean"], self.scored, entry["interval"])
         self.interval = interval_of(entry)
-        self.sentence = sentence = sentence_of(metric, signature)
+        self.sentence = sentence = wording.sentence_of(metric, signature)
         self.units = plural(judged, sentence.unit) if sentence and sentence.unit and judged else ""
         self.short = f"{'are' if lower > 1 else 'is'} below 100%" if lower else "No response is below 100%"
         if sentence and not _counts_empty(entry):  # a value set for an empty response says nothing about its claims
@@ -136,7 +126,7 @@ class RunFacts:
         self.judges = judges_of(run.spec)
         self.judged_by = judged_by(run.spec)
         self.agreement = agreement_lines(run.agreement)
-        self.embedded = embedded_among(self.judges, self.summary)
+        self.embedded = wording.embedded_among(self.judges, self.summary)
         self.missing = _missing(self.summary)
         lost = absences(self.summary)
         self.notes = [flat(note) for note in (*self.summary.get("notes", ()), *lost)]
@@ -192,7 +182,7 @@ def left_out_said(left_out: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def lead(summary: Mapping[str, Any]) -> str:
     """Return the headline metric of a run: the first with a headline and a mean, else any with a mean."""
     scored = [name for name, metric in summary["metrics"].items() if metric["mean"] is not None]
-    return min(scored, key=lead_order, default="")
+    return min(scored, key=wording.lead_order, default="")
 
 
 def _ranked_by(leading: str, summary: Mapping[str, Any]) -> str:
@@ -228,7 +218,7 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
     return [
         Cause(
             *key[:3],
-            (ALL,) if len(names) == everything and everything > 1 else tuple(folded(names)),
+            (ALL,) if len(names) == everything and everything > 1 else tuple(wording.folded(names)),
             names[0] if key[1] != "unreadable" else "",
             key[3],
         )
@@ -249,12 +239,13 @@ def shortfall(result: Mapping[str, Any], score: Mapping[str, Any]) -> str:
         return "not supported as a whole"
     if level in ("", "response") or not wanting:  # a rank can be lost without a verdict
         return ""
-    counted = sum(kind_of(v) != "trivial" for v in score["verdicts"])
-    sentence = sentence_of(name, score["signature"])
+    counted = sum(wording.kind_of(v) != "trivial" for v in score["verdicts"])
+    sentence = wording.sentence_of(name, score["signature"])
     unit = sentence.unit if sentence and sentence.unit else metrics.of_score(name).unit
-    words, kind = labels_of(name, wanting), "no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"
+    words = wording.labels_of(name, wanting)
+    kind = "no" if all(verdict["value"] <= 0 for verdict in wanting) else "below"
     lacking = words.get(metrics.column_of(name), words["no"]) if metrics.best_at_zero(name) else words[kind]
-    lacking = or_contradicted(words, lacking, [verdict["reason"] for verdict in wanting])
+    lacking = wording.or_contradicted(words, lacking, [verdict["reason"] for verdict in wanting])
     return f"{len(wanting)} of {plural(counted, level if unit == 'response' else unit)} {lacking}".replace(NBSP, " ")
 
 
@@ -303,7 +294,7 @@ def _quotes_said(run: Run, summary: Mapping[str, Any]) -> str:
     quotes = run.quotes()
     if not quotes["named"]:
         return ""
-    of_response = [in_response(name) for name in summary["metrics"]]
+    of_response = [wording.in_response(name) for name in summary["metrics"]]
     where = "the responses" if all(of_response) else "passages and responses" if any(of_response) else "the passages"
     named = quotes["named"]
     said = f"{percent(quotes['verified'], named)} of {number(named)} were found in {where}"

@@ -23,17 +23,7 @@ from ragstone.analysis.scored import each_scores
 from ragstone.analysis.verdicts import with_verdicts
 from ragstone.errors import InputError
 from ragstone.questions import history_of
-from ragstone.render.comparison import (
-    contexts_said,
-    differences_said,
-    findings,
-    headline,
-    in_the_way,
-    leading_of,
-    left_out,
-    notes,
-    p_said,
-)
+from ragstone.render import comparison
 from ragstone.render.facts import judges_of
 from ragstone.render.html.build import LARGEST
 from ragstone.render.html.document import Block, page, to_json
@@ -59,7 +49,7 @@ def comparison_page(
     The records of a metric are either all in the file or all left out, which the page says. ``root`` is the path to the
     list of runs if the page is served. Raise InputError for results that do not have Ragstone's format.
     """
-    leading = leading_of(found)
+    leading = comparison.leading_of(found)
     blocks: list[Block] = []
     moved: dict[str, dict[str, Any]] = {}
 
@@ -87,11 +77,11 @@ def comparison_page(
         "alone": [len(found.only_first), len(found.only_second)],
         "same_responses": found.same_responses,
         "tests": found.tests,
-        "headline": _MINUS.sub("\u2212", headline(found, leading, _called)),
+        "headline": _MINUS.sub("\u2212", comparison.headline(found, leading, _called)),
         "leading": leading.metric if leading is not None else "",
-        "warnings": in_the_way(found),
-        "left_out": left_out(found),
-        "notes": [*findings(found, "too_few"), *notes(found)],
+        "warnings": comparison.in_the_way(found),
+        "left_out": comparison.left_out(found),
+        "notes": [*comparison.findings(found, "too_few"), *comparison.notes(found)],
         "metrics": _metrics(found),
         "measures": measures(one.metric for one in found.metrics),
         "moved": moved,
@@ -132,10 +122,9 @@ def _metrics(found: Comparison) -> list[dict[str, Any]]:
         if metric.finding == "too_few":
             one["said"] = f"too few {metric.too_few}"  # a note says how many are needed
         kept = {key: value for key, value in one.items() if key not in ("moved", "signatures", "unmatched")}
-        written = [text.replace("-", "\u2212") for text in differences_said(metric)] if one["paired"] else []
-        told.append(
-            {**kept, "points": written, "p": p_said(metric.adjusted), "worth": metric.worth, "ways": metric.ways}
-        )
+        written = [text.replace("-", "\u2212") for text in comparison.differences_said(metric)] if one["paired"] else []
+        kept |= {"points": written, "p": comparison.p_said(metric.adjusted)}
+        told.append(kept | {"worth": metric.worth, "ways": metric.ways})
     return told
 
 
@@ -204,7 +193,7 @@ def _record(metric: str, moved: Moved, ours: Result, theirs: Result) -> dict[str
             "histories": list(dict.fromkeys(str(history_of(result["meta"])) for result in (ours, theirs))),
             "question": ours["question"],
             "other_question": theirs["question"] if theirs["question"] != ours["question"] else None,
-            "contexts": contexts_said(ours, theirs),
+            "contexts": comparison.contexts_said(ours, theirs),
             "responses": [ours["response"]] if same_response else [ours["response"], theirs["response"]],
             "marks": marks,
             "changed": [_row(*row) for row in changed[:MOST_UNITS]],

@@ -81,7 +81,8 @@ def page(
     )
     before, after = _text("page.html").split("<!-- data -->\n")
     head = before.replace("/* style */", style).replace("{policy}", html.escape(policy))
-    told = {"title": title, "elsewhere": " ".join([ELSEWHERE[kind], *_named(first)])}
+    named = (str(first[name]) for name in ("run", "store") if first.get(name))
+    told = {"title": title, "elsewhere": " ".join([ELSEWHERE[kind], *named])}
     # In one pass and last: placeholders in untrusted text are not replaced.
     head = re.sub(r"\{(title|elsewhere)\}", lambda match: html.escape(told[match[1]]), head)
     parts = [head.encode("utf-8", "replace")]
@@ -90,11 +91,6 @@ def page(
     for block in blocks:
         parts += block.written()
     return [*parts, after.encode()]
-
-
-def _named(first: Mapping[str, Any]) -> list[str]:
-    """Return the command-line arguments that identify a page's run."""
-    return [str(first[name]) for name in ("run", "store") if first.get(name)]
 
 
 def in_markup(data: bytes) -> bytes:

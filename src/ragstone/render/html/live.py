@@ -101,14 +101,14 @@ class Live(ThreadingHTTPServer):
         self._lock = threading.Lock()  # only one thread at a time reads the store
         self._runs: OrderedDict[int, ServedRun] = OrderedDict()
         self._routes: list[tuple[str, Callable[..., Answer]]] = [
-            ("/", self._list),
+            ("/", lambda: (HTML, b"".join(runs_page(store)))),
             (_RUN, self._run_page),
             (rf"{_RUN}data/(rows|more|record|calls)-(0|[1-9][0-9]{{0,9}})", self._data),
             (rf"{_RUN}data/(worst)-(0)", self._data),
             (rf"{_RUN}data/(lines)-([1-9][0-9]{{0,9}}(?:,[1-9][0-9]{{0,9}}){{0,99}})", self._data),
             (rf"{_RUN}data/(search)-([0-9]{{1,9}}-[^/]{{1,3000}})", self._data),
-            (rf"{_RUN}label/", self._label_page),
-            (_LABELS, self._labels),
+            (rf"{_RUN}label/", lambda run: (HTML, b"".join(desk.page(self._run(run))))),
+            (_LABELS, lambda run, annotator: (LINES, desk.kept(self._run(run), unquote(annotator)))),
             (rf"/compare/{_NUMBER}/{_NUMBER}/", self._compared),
         ]
 
@@ -169,9 +169,6 @@ class Live(ThreadingHTTPServer):
             self._runs.popitem(last=False)
         return held
 
-    def _list(self) -> Answer:
-        return HTML, b"".join(runs_page(self._store))
-
     def _run_page(self, number: str) -> Answer:
         held = self._served(number, fresh=True)
         first = {**held.first, "root": "../../", "labels": self._desk.files(held.run)}
@@ -196,12 +193,6 @@ class Live(ThreadingHTTPServer):
         if kind == "calls":
             return JSON, to_json(calls_of(keys_of(result), self._store))
         return JSON, to_json({**held.case(result), "labels": self._desk.of_record(held.run, result)})
-
-    def _label_page(self, number: str) -> Answer:
-        return HTML, b"".join(self._desk.page(self._run(number)))
-
-    def _labels(self, number: str, annotator: str) -> Answer:
-        return LINES, self._desk.kept(self._run(number), unquote(annotator))
 
     def _compared(self, first: str, second: str) -> Answer:
         one, other = self._run(first), self._run(second)

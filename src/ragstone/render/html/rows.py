@@ -69,7 +69,7 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
             )
             for score in result["scores"]
         },
-        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(_verdicts(result, score)))},
+        verdicts={score["metric"]: bits for score in result["scores"] if (bits := _kinds(result, score))},
         reasons={
             score["metric"]: flat(kind_of_cause(score["reason"]))
             for score in result["scores"]
@@ -80,16 +80,11 @@ def row_of(result: Mapping[str, Any]) -> PageRow:
     )
 
 
-def _verdicts(result: Mapping[str, Any], score: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return a score's verdicts, also those that another score holds, unless one score stands for all of a table."""
-    if not score.get("verdicts_in") or of_score(score["metric"]).table:
-        return score["verdicts"]  # type: ignore[no-any-return]
-    return with_verdicts(result, score)["verdicts"]
-
-
-def _kinds(verdicts: Iterable[Mapping[str, Any]]) -> int:
+def _kinds(result: Mapping[str, Any], score: Mapping[str, Any]) -> int:
+    """Return the kinds of a score's verdicts; if another holds them, of its own part, unless one stands for a table."""
+    own = not score.get("verdicts_in") or of_score(score["metric"]).table
     bits = 0
-    for verdict in verdicts:
+    for verdict in (score if own else with_verdicts(result, score))["verdicts"]:
         bits |= 1 << ORDER.index(kind_of(verdict))
         members = verdict.get("members")
         if members and len({member["label"] for member in members} - {None}) > 1:

@@ -24,19 +24,7 @@ from ragstone.render.comparison import Behind
 from ragstone.render.facts import RunFacts, handle, show_command
 from ragstone.render.terminal.columns import columns_of
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.screen import (
-    DOT,
-    Command,
-    Look,
-    Page,
-    Prose,
-    facts,
-    heading,
-    indented,
-    labelled,
-    page,
-    section,
-)
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, heading, indented, page, section
 from ragstone.render.terminal.tables import Column, Fitted, by_kind, grid, legend, record_lines
 from ragstone.render.text import flat, middle, number, percent, plural
 from ragstone.render.wording import or_contradicted, words_of
@@ -75,11 +63,13 @@ def demo_page(found: Comparison, runs: Sequence[Run], written: Sequence[str], lo
         f"ragstone view {runs[0].elsewhere}",
         RunFacts(runs[0]).next_command(shlex.split(runs[0].elsewhere)),
     ]
-    rows = labelled("Files", [Text(flat(path), overflow="fold") for path in written])
-    rows += labelled("Next", [Command(command.strip()) for command in following])
+    files = [Text(flat(path), overflow="fold") for path in written]
+    commands = [Command(command.strip()) for command in following]
     why = Prose(f"Expect {runs[1].name} to score higher: its sentences are copied from the passages.", "quiet")
     return Group(
-        page(grid(told, "<~"), why), compare_page(found, runs[0], runs[1], look, follow=False), page(facts(rows))
+        page(grid(told, "<~"), why),
+        compare_page(found, runs[0], runs[1], look, follow=False),
+        page(facts([("Files", files), ("Next", commands)])),
     )
 
 

@@ -14,19 +14,7 @@ from ragstone.analysis.reply_formats import WRITES_NOTHING
 from ragstone.analysis.run import Run
 from ragstone.render.facts import show_command
 from ragstone.render.terminal.outcome import Place
-from ragstone.render.terminal.screen import (
-    DOT,
-    Command,
-    Look,
-    Page,
-    Prose,
-    facts,
-    heading,
-    indented,
-    labelled,
-    page,
-    section,
-)
+from ragstone.render.terminal.screen import DOT, Command, Look, Page, Prose, facts, heading, indented, page, section
 from ragstone.render.terminal.tables import Column, Fitted, beside, grid
 from ragstone.render.text import dollars, flat, middle, number, percent, plural, shorten, tokens
 
@@ -61,7 +49,7 @@ def formats_page(run: Run, told: Mapping[str, Any], look: Look, place: Place | N
         Prose(LEGEND, "quiet") if groups else None,
         *(_trouble(group, look, several=several) for group in groups if group["problems"] or group["repairs"]["calls"]),
         *(Prose(line) for line in _aside(told, run)),
-        facts(_next(run, groups, place or Place()), 7),
+        facts([("Next", _next(run, groups, place or Place()))], 7),
     )
 
 
@@ -177,7 +165,7 @@ def _aside(told: Mapping[str, Any], run: Run) -> Iterable[str]:
         yield "This run made no calls, so there is nothing to show."
 
 
-def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[tuple[str, RenderableType]]:
+def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[RenderableType]:
     """Return suggestions if the figures call for any, else the command that shows the run."""
     advised: dict[str, list[str]] = {}
     for group in groups:
@@ -185,6 +173,5 @@ def _next(run: Run, groups: Sequence[Mapping[str, Any]], place: Place) -> list[t
             whole = percent(group["whole_share"], group["calls"])
             advised.setdefault(flat(group["advice"]), []).append(f"{group['step']} ({whole} parsed in full)")
     if not advised:
-        return [("Next", Command(show_command(run, place.options)))]
-    lines = [Prose(f"for {', '.join(steps)}, try {advice}") for advice, steps in advised.items()]
-    return labelled("Next", lines)
+        return [Command(show_command(run, place.options))]
+    return [Prose(f"for {', '.join(steps)}, try {advice}") for advice, steps in advised.items()]

@@ -79,6 +79,8 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     name = lead(summary)
     found = summary["metrics"].get(name)
     mean = f"{percent(found['mean'], found['scored']):>4} {name.removeprefix(f'{RECALL.name}.')}" if found else ""
+    agreed = run.agreement["metrics"] if run.agreement else {}
+    one = agreed.get(name) or next(iter(agreed.values()), None)  # of the leading metric, else of the first
     return (
         str(run.id),
         middle(flat(run.name), 20, look.ellipsis),
@@ -87,7 +89,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis) or "none",
         run.status,
         mean or NOTHING_SCORED,
-        _kappa(run, name),
+        kappa_said(one["kappa"], one["interval"]) if one else "",
         command_of(run.spec),
     )
 
@@ -97,13 +99,6 @@ def judges_said(judges: Sequence[str]) -> str:
     said = "; ".join(judge.partition("@")[0] for judge in judges)
     whole = len(judges) > 1 or " " in said or said.startswith("human:")
     return said if whole else re.split("[:/]", said, maxsplit=1)[-1].rpartition("/")[2]
-
-
-def _kappa(run: Run, leading: str) -> str:
-    """Return the attached kappa of the leading metric, else of the first that has one; empty if there is none."""
-    found = run.agreement["metrics"] if run.agreement else {}
-    one = found.get(leading) or next(iter(found.values()), None)
-    return kappa_said(one["kappa"], one["interval"]) if one else ""
 
 
 # ---- metrics

@@ -15,7 +15,7 @@ from rich.text import Text
 from ragstone.analysis.run import Run, main_scores
 from ragstone.analysis.run_files import ABOUT, PARTIAL, REPORT, RESULTS, ZSTD
 from ragstone.records.object_stores import is_address
-from ragstone.render.facts import Low, RunFacts, calls_said, comparable, cost_said, interval_of, possible_mean
+from ragstone.render.facts import RunFacts, calls_said, comparable, cost_said, interval_of, possible_mean
 from ragstone.render.terminal.columns import columns_of, columns_of_run, methods_block, passed, repeats_block
 from ragstone.render.terminal.screen import (
     Command,
@@ -26,7 +26,6 @@ from ragstone.render.terminal.screen import (
     facts,
     heading,
     indented,
-    labelled,
     page,
     section,
     told_rows,
@@ -152,18 +151,14 @@ def missing_block(told: RunFacts, look: Look) -> RenderableType | None:
 
 
 def _worst(told: RunFacts, look: Look, *, full: bool) -> RenderableType | None:
-    room = look.width - 4 - 7
-    lowest = told.lowest(told.summary["records"] if full else 5)
-    rows = [(percent(low.score["value"]), _worst_record(low, look, room, full=full)) for low in lowest]
+    room, rows = look.width - 4 - 7, []
+    for low in told.lowest(told.summary["records"] if full else 5):
+        lines = beside(low.result["id"], low.shortfall, look, room, low.result["position"])
+        for verdict, text in low.units if full else low.units[:1]:
+            reason = in_words(low.result, why(verdict) or "")
+            lines += unit_lines(look.mark(kind_of(verdict)), text, reason, look, room, full=full)
+        rows.append((percent(low.score["value"]), Group(*lines)))
     return section(f"Lowest {told.ranked}", indented(grid(rows, "><"))) if rows else None
-
-
-def _worst_record(low: Low, look: Look, room: int, *, full: bool) -> Group:
-    lines = beside(low.result["id"], low.shortfall, look, room, low.result["position"])
-    for verdict, text in low.units if full else low.units[:1]:
-        reason = in_words(low.result, why(verdict) or "")
-        lines += unit_lines(look.mark(kind_of(verdict)), text, reason, look, room, full=full)
-    return Group(*lines)
 
 
 # ---- judges, cost, files, next commands
@@ -198,8 +193,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
         rows += told_rows("Stopped", [flat(summary["stopped"])])
     if run.status != "done":
         rows += told_rows("Resume", [_resuming(run, summary)])
-    rows += labelled("Next", [Command(command) for command in following])
-    return facts(rows)
+    return facts([*rows, ("Next", [Command(command) for command in following])])
 
 
 def _resuming(run: Run, summary: Mapping[str, Any]) -> str:
@@ -211,7 +205,7 @@ def _resuming(run: Run, summary: Mapping[str, Any]) -> str:
 
 def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -> list[Row]:
     """Return the judges and, if the embedded judge is among them, its reliability."""
-    rows = labelled("Judge", [Text(flat(who), overflow="fold") for who in judged_by])
+    rows: list[Row] = [("Judge", [Text(flat(who), overflow="fold") for who in judged_by])]
     if embedded:
         models = f"--judge{NBSP}openai:gpt-4o-mini or{NBSP}--judge{NBSP}ollama:qwen3 (local)"
         others = f" To use a language model: {models}" if list(judges) == ["embedded"] else ""
@@ -220,11 +214,14 @@ def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -
 
 
 def bill_rows(bill: Mapping[str, Any]) -> list[Row]:
-    """Return the calls and their cost."""
+    """Return the calls and their cost, with the first three notes of backends on their replies."""
+    notes = [f"{flat(note)} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
+    if (more := len(bill["notes"]) - 3) > 0:
+        notes.append(f"and {plural(more, 'more note')}, in summary.json")
     return [
         *told_rows("Calls", [calls_said(bill)]),
         *told_rows("Retries", [_retries_said(bill)] if bill["retried"] else []),
-        *told_rows("", _bill_notes(bill), "quiet"),
+        *told_rows("", notes, "quiet"),
         *told_rows("Cost", [cost_said(bill)]),
     ]
 
@@ -235,13 +232,6 @@ def _retries_said(bill: Mapping[str, Any]) -> str:
     said = ", ".join(f"{flat(cause)} ({number(count)})" for cause, count in causes)
     waited = bill["waited_seconds"]
     return f"{said}; average wait {duration(waited / bill['retried'])}" if waited else said
-
-
-def _bill_notes(bill: Mapping[str, Any]) -> list[str]:
-    """Return the first three notes of backends on their replies, and the number of further ones."""
-    notes = [f"{flat(note)} ({plural(count, 'reply', 'replies')})" for note, count in list(bill["notes"].items())[:3]]
-    more = len(bill["notes"]) - 3
-    return notes + ([f"and {plural(more, 'more note')}, in summary.json"] if more > 0 else [])
 
 
 def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:

@@ -238,8 +238,8 @@ def _printable(segment: Segment) -> Segment:
     return segment._replace(text=line or segment.text.replace(NBSP, " "))
 
 
-Row: TypeAlias = tuple[str, RenderableType]
-"""A label and the value beside it."""
+Row: TypeAlias = tuple[str, RenderableType | Sequence[RenderableType]]
+"""A label and the value beside it, or the values below each other."""
 
 
 def facts(rows: Iterable[Row], label_width: int = LEFT - 2) -> Table:
@@ -247,19 +247,15 @@ def facts(rows: Iterable[Row], label_width: int = LEFT - 2) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="quiet", width=label_width, no_wrap=True)
     table.add_column(overflow="fold")
-    for label, value in rows:
-        table.add_row(label, Text(flat(value)) if isinstance(value, str) else value)
+    for label, values in rows:
+        for at, value in enumerate(values if isinstance(values, list) else [values]):
+            table.add_row("" if at else label, Text(flat(value)) if isinstance(value, str) else value)
     return table
 
 
-def labelled(label: str, values: Sequence[RenderableType]) -> list[Row]:
-    """Return rows of ``facts`` with the label only in the first row."""
-    return [("" if at else label, value) for at, value in enumerate(values)]
-
-
 def told_rows(label: str, lines: Iterable[str], style: str = "") -> list[Row]:
-    """Return rows of ``facts`` with our own text."""
-    return labelled(label, [Prose(line, style) for line in lines])
+    """Return the row of ``facts`` with lines of our own text; none without lines."""
+    return [(label, found)] if (found := [Prose(line, style) for line in lines]) else []
 
 
 def indented(block: RenderableType) -> Padding:
