@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from msgspec import Struct
 
@@ -53,12 +53,8 @@ class CorrectedMean(Struct, frozen=True):
 
     def attached(self) -> CorrectedDict | None:
         """Return what is saved with a run, not yet rounded; None if the correction is withheld."""
-        if self.raw is None or self.value is None or self.low is None or self.high is None:
-            return None
-        return {
-            "method": self.method, "value": self.value, "low": self.low, "high": self.high, "raw": self.raw,
-            "labelled": self.labelled, "records": self.records, "power": self.power,
-        }  # fmt: skip
+        found = {name: getattr(self, name) for name in CorrectedDict.__annotations__}
+        return None if self.value is None else cast("CorrectedDict", found)  # all of them come with it
 
 
 def corrected_mean(joined: Joined, score: str, method: Method) -> CorrectedMean:

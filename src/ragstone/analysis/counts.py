@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 
@@ -108,15 +108,10 @@ class Quotes:
 
     def as_json(self) -> QuotesDict:
         """Return plain JSON data; ``verified`` is the share of quotes found, in [0, 1], or None without quotes."""
-        verbatim, near, absent = (self._found[kind] for kind in ("verbatim", "near", "absent"))
-        named = verbatim + near + absent
-        return {
-            "named": named,
-            "verbatim": verbatim,
-            "near": near,
-            "absent": absent,
-            "verified": rounded((verbatim + near) / named) if named else None,
-        }
+        found = {kind: self._found[kind] for kind in ("verbatim", "near", "absent")}
+        named = sum(found.values())
+        verified = rounded((named - found["absent"]) / named) if named else None
+        return cast("QuotesDict", {"named": named, **found, "verified": verified})
 
 
 def cause_of(reason: str) -> str:

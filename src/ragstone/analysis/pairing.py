@@ -122,14 +122,11 @@ class SharedRecords:
                     alone.append(record)
                     self.read_alone = self.read_alone or scores.read
             if ours is not None and theirs is not None:
-                self._add(Pair(record, ours, theirs, self._cluster(record, ours, by)), wanted)
-
-    def _cluster(self, record: str, scores: RecordScores, by: str | None) -> int:
-        """Return the number of a record's cluster by a field; a record without the field is its own cluster."""
-        if by is None:
-            return self.records
-        name = f"record {record}" if scores.group is None else f"group {scores.group}"
-        return self.clusters.setdefault(name, len(self.clusters))
+                cluster = self.records
+                if by is not None:  # a record without the field is a cluster of its own
+                    name = f"record {record}" if ours.group is None else f"group {ours.group}"
+                    cluster = self.clusters.setdefault(name, len(self.clusters))
+                self._add(Pair(record, ours, theirs, cluster), wanted)
 
     def _add(self, pair: Pair, wanted: Callable[[str], bool]) -> None:
         for side, (seen, scores) in enumerate(zip(self.seen, (pair.first, pair.second), strict=True)):

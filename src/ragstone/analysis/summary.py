@@ -177,9 +177,5 @@ class _Repeats:
 def _cost(columns: Iterable[_Column]) -> CostDict:
     columns = list(columns)
     dollars = [column.dollars for column in columns if column.dollars is not None]
-    return {
-        "calls": sum(column.calls for column in columns),
-        "input_tokens": sum(column.input_tokens for column in columns),
-        "output_tokens": sum(column.output_tokens for column in columns),
-        "dollars": rounded(math.fsum(dollars)) if len(dollars) == len(columns) else None,
-    }
+    counts = {name: sum(getattr(one, name) for one in columns) for name in ("calls", "input_tokens", "output_tokens")}
+    return cast("CostDict", counts | {"dollars": rounded(math.fsum(dollars)) if len(dollars) == len(columns) else None})

@@ -63,7 +63,6 @@ class Folder:
         names = (f"{RESULTS}{ZSTD}", RESULTS) if compressed else (RESULTS, f"{RESULTS}{ZSTD}")
         self._target, self._other = (path / name for name in names)
         self._partial = path / f"{self._target.name}{PARTIAL}"
-        self._lock: int | None = None
         self._own = ""
         self._any = False
         self._file: IO[bytes] | None = None

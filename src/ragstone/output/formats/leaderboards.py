@@ -54,7 +54,8 @@ def write_board(board: Leaderboard, form: str, target: IO[bytes], on_missing: On
             f"{form} has no column for the system, and there are {len(board.runs)} systems; write one file per system "
             "with -o DIR/, or use another format, e.g. --format tot"
         )
-    target.writelines(_lines(_rows(board, form, on_missing), form))
+    rows = board.score_rows(on_missing) if form == SCORES else board.rows(on_missing)
+    target.writelines(_lines(rows, form))
 
 
 def write_board_to(board: Leaderboard, form: str, to: str, on_missing: OnMissing = "warn") -> list[Path]:
@@ -87,10 +88,6 @@ def _by_run(board: Leaderboard, form: str, on_missing: OnMissing) -> Mapping[str
     for row in board.score_rows(on_missing):
         rows.setdefault(row["run_id"], []).append(row)
     return rows
-
-
-def _rows(board: Leaderboard, form: str, on_missing: OnMissing) -> Iterable[LeaderboardRow | dict[str, Any]]:
-    return board.score_rows(on_missing) if form == SCORES else board.rows(on_missing)
 
 
 def _lines(rows: Iterable[LeaderboardRow | dict[str, Any]], form: str) -> Iterable[bytes]:

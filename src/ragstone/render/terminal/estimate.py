@@ -113,9 +113,11 @@ def _facts(estimate: Estimate, following: str, source: str) -> RenderableType:
         f"{called(one.judge)} for all {step} units: {plural(one.calls, 'call')}, {dollars(one.dollars)}"
         for step, one in estimate.alone.items()
     ]
-    asks = any(not row.free for row in estimate.rows)
+    judges = {called(row.judge) for row in estimate.rows if not row.free}
+    by = f" by {next(iter(judges))}" if len(judges) == 1 else ""  # what was assumed names its judge among several
+    assumed = estimate.assumed.items() if judges else ()
     told = {
-        "Basis": [f"{_basis(what, estimate)}: {how}" for what, how in estimate.assumed.items()] if asks else [],
+        "Basis": [f"{flat(what.removesuffix(by))}: {how}" for what, how in assumed],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],
         "Price": [flat(price_said(replace(price, nearest=""))) for price in estimate.prices],
@@ -125,12 +127,6 @@ def _facts(estimate: Estimate, following: str, source: str) -> RenderableType:
     }
     rows = [row for label, lines in told.items() for row in told_rows(label, lines, "quiet")]
     return facts([*rows, ("Next", Command(following))])
-
-
-def _basis(what: str, estimate: Estimate) -> str:
-    """Return what was assumed, with its judge only if there are several."""
-    judges = {called(row.judge) for row in estimate.rows if not row.free}
-    return flat(what.removesuffix(f" by {judges.pop()}") if len(judges) == 1 else what)
 
 
 def _budget(estimate: Estimate) -> list[str]:

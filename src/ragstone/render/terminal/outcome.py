@@ -192,15 +192,12 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
     if summary.get("stopped"):
         rows += told_rows("Stopped", [flat(summary["stopped"])])
     if run.status != "done":
-        rows += told_rows("Resume", [_resuming(run, summary)])
+        budget = " with a new budget" if "--max-" in summary.get("stopped", "") else ""
+        again = f"run the same command{budget}; stored replies are free"
+        if run.spec.get("engine", {}).get("cache") == "off":
+            again = f"add --only-failed {run.id} to reuse these results; no reply is stored (--no-cache)"
+        rows += told_rows("Resume", [again])
     return facts([*rows, ("Next", [Command(command) for command in following])])
-
-
-def _resuming(run: Run, summary: Mapping[str, Any]) -> str:
-    if run.spec.get("engine", {}).get("cache") == "off":
-        return f"add --only-failed {run.id} to reuse these results; no reply is stored (--no-cache)"
-    budget = " with a new budget" if "--max-" in summary.get("stopped", "") else ""
-    return f"run the same command{budget}; stored replies are free"
 
 
 def judge_rows(judged_by: Iterable[str], judges: Sequence[str], embedded: str) -> list[Row]:

@@ -173,7 +173,10 @@ class SentenceMap:
 
     def _stands_above(self, key: str, shown: Sequence[Mapping[str, Any]]) -> bool:
         place = self.by_key.get(key)
-        return key in self._quotes or (place is not None and any(_holds(quote, place) for quote in shown))
+        if place is None or key in self._quotes:
+            return key in self._quotes
+        found = (one for one in shown if one["start"] is not None and one["passage"] == place["passage"])
+        return any(one["start"] <= place["start"] and place["end"] <= one["end"] for one in found)
 
     def _quoted(self, key: str, first: str) -> Text:
         place = self.by_key.get(key)
@@ -306,9 +309,3 @@ def sign(kind: str, look: Look) -> Text:
 
 def _letter(letter: str, known: bool | None) -> Text:
     return Text("?", style="quiet") if known is None else Text(letter) if known else Text("·", style="quiet")
-
-
-def _holds(quote: Mapping[str, Any], place: ContextSentence) -> bool:
-    if quote["start"] is None or quote["passage"] != place["passage"]:
-        return False
-    return bool(quote["start"] <= place["start"] and place["end"] <= quote["end"])
