@@ -249,9 +249,5 @@ def test_runs_of_the_same_responses_are_repeats(runs: Runs) -> None:
     runs("other", answers("ab"), other)
     with pytest.raises(InputError, match=r"run 4 has nugget_recall\.all with .*another.*systems and repeats need"):
         runs.agree("r0", "other")
-
-
-def test_a_run_made_with_repeat_shows_the_means_of_its_repeats(runs: Runs) -> None:
     found = runs.agree(runs("thrice", answers("ab"), repeat=3))["nugget_recall"]
-    assert {len(one.values) for one in found.repeats} == {3}
-    assert found.at_k == ()
+    assert ({len(one.values) for one in found.repeats}, found.at_k) == ({3}, ()), "--repeat keeps no labels"

@@ -143,13 +143,9 @@ def test_samples_are_of_each_kind_before_a_second_of_one(store: Store) -> None:
     assert (third["status"], third["reply"], third["characters"]) == ("format_error", None, None)
     assert only(run, 0)["samples"] == []
     assert len(only(run, 10)["samples"]) == 5
-
-
-def test_a_first_asking_is_shown_before_a_repair(store: Store) -> None:
-    """Also where the repair came first in the result."""
-    calls = [call(1, "format_error", 0, repair=True), call(2, "format_error", 0)]
-    assert [sample["repair"] for sample in only(run_of(store, calls), 1)["samples"]] == [False]
-    assert [sample["repair"] for sample in only(run_of(store, calls), 2)["samples"]] == [False, True]
+    run = run_of(store, [call(1, "format_error", 0, repair=True), call(2, "format_error", 0)])
+    for most, repairs in ((1, [False]), (2, [False, True])):
+        assert [sample["repair"] for sample in only(run, most)["samples"]] == repairs, "a first asking comes first"
 
 
 readings = st.builds(

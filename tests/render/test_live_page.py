@@ -48,14 +48,10 @@ def ask(
     return found
 
 
-def test_it_listens_on_this_machine_alone(live: Live) -> None:
-    """Bound to the loopback address, at a port of its own."""
+def test_the_page_may_ask_its_own_server_and_nobody_else(live: Live) -> None:
+    """It is bound to the loopback address; no other site may frame it, read it or be told of it."""
     assert live.server_address[0] == "127.0.0.1"
     assert live.address == f"http://127.0.0.1:{live.server_address[1]}/"
-
-
-def test_the_page_may_ask_its_own_server_and_nobody_else(live: Live) -> None:
-    """No other site may frame it, read it or be told of it."""
     status, headers, content = ask(live, "/")
     assert status == 200
     assert b"connect-src &#x27;self&#x27;" in content

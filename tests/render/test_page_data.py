@@ -274,7 +274,7 @@ def told(record: dict[str, Any]) -> list[Any]:
 
 
 def test_a_page_holds_the_whole_run(run: Run) -> None:
-    """Every record with its line, its texts and its calls, and the overview that the summary gives."""
+    """Every record with its line, its texts and its calls, lowest first, and the overview that the summary gives."""
     data = b"".join(report(run))
     found = unpacked(data)
     first = found["first"]
@@ -302,15 +302,10 @@ def test_a_page_holds_the_whole_run(run: Run) -> None:
     texts = dict(found["texts-0"])
     assert first["text_blocks"] == 1
     assert texts == {position: text_of(result) for position, result in results.items()}
-
-
-def test_the_lowest_records_come_first(run: Run) -> None:
-    """So that they are what is kept where not all fit."""
-    first = unpacked(b"".join(report(run)))["first"]
     order = [position for positions in first["cases"] for position in positions]
     values = {row.position: row.value for row in run.store.scores(run.id, first["ranked"])}
-    found = [value for position in order if (value := values[position]) is not None]
-    assert found == sorted(found)
+    known = [value for position in order if (value := values[position]) is not None]
+    assert known == sorted(known)
     assert values[order[-1]] is None
 
 
