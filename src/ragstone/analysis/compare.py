@@ -363,16 +363,12 @@ def _tested(found: Sequence[Compared]) -> list[Compared]:
     """Return each with its finding and adjusted p, which is None if too few pairs differ for a test."""
     ps = {one.metric: one.paired.p for one in found if one.paired is not None and one.paired.moved >= least_moved()}
     adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
-    return [
-        replace(
-            one,
-            adjusted=(p := adjusted.get(one.metric)),
-            tests=len(ps),
-            smallest=one.paired.smallest(len(ps)) if one.paired is not None and p is not None else None,
-            finding=_finding(one.paired, p, len(ps)),
-        )
-        for one in found
-    ]
+    told = []
+    for one in found:
+        pairs, p = one.paired, adjusted.get(one.metric)
+        smallest = pairs.smallest(len(ps)) if pairs is not None and p is not None else None
+        told.append(replace(one, adjusted=p, tests=len(ps), smallest=smallest, finding=_finding(pairs, p, len(ps))))
+    return told
 
 
 def _finding(pairs: Paired | None, adjusted: float | None, tests: int) -> Finding:

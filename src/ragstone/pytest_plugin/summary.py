@@ -23,14 +23,8 @@ def note_of(run: Run) -> dict[str, Any]:
     summary = run.summary()
     shown = main_scores(run.spec, summary["metrics"])
     bill = {name: value for name, value in summary["bill"].items() if name != "by_step"}
-    scores = [
-        {
-            "metric": row["metric"], "signature": row["signature"], "value": row["value"], "status": row["status"],
-            "low": row["low"], "high": row["high"],
-        }
-        for row in run.score_rows()
-        if row["metric"] in shown
-    ]  # fmt: skip
+    kept = ("metric", "signature", "value", "status", "low", "high")
+    scores = [{name: row[name] for name in kept} for row in run.score_rows() if row["metric"] in shown]
     return {"scores": scores, "judges": judges_of(run.spec), "bill": bill}
 
 

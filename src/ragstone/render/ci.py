@@ -43,11 +43,10 @@ def junit(gate: CheckResult) -> bytes:
     undecided = "skipped" if gate.undecided == "pass" else "failure"
     kinds = {"failed": "failure", "undecided": undecided, "error": "error", "passed": ""}
     found = Counter(kinds[decision.outcome] for decision in gate.decisions)
+    names = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     counts = {
         "tests": str(len(gate.decisions)),
-        "failures": str(found["failure"]),
-        "errors": str(found["error"]),
-        "skipped": str(found["skipped"]),
+        **{name: str(found[kind]) for name, kind in names.items()},
         "time": "0",
     }
     root = Element("testsuites", {"name": "ragstone", **{k: v for k, v in counts.items() if k != "skipped"}})
@@ -61,15 +60,8 @@ def junit(gate: CheckResult) -> bytes:
         SubElement(properties, "property", {"name": name, "value": _xml(line)})
     records = {id(one.decision): one for one in comparison.behind(gate)}
     for decision in gate.decisions:
-        case = SubElement(
-            suite,
-            "testcase",
-            {
-                "classname": _xml(f"ragstone.{_short(decision.threshold.metric)}"),
-                "name": _xml(_short(comparison.threshold_said(decision))),
-                "time": "0",
-            },
-        )
+        of, name = _short(decision.threshold.metric), _short(comparison.threshold_said(decision))
+        case = SubElement(suite, "testcase", {"classname": _xml(f"ragstone.{of}"), "name": _xml(name), "time": "0"})
         said = _short(decision.said)
         text = "\n".join([said, *map(_short, decision.notes), *_told(records.get(id(decision)))])
         if decision.outcome == "passed":

@@ -64,14 +64,10 @@ def score_facts(result: Mapping[str, Any], score: Mapping[str, Any], *, of_colum
         facts.append(score["outcome"].lower())
     if "accepted" in detail:
         facts.append(_accepted(score))
-    facts += [
-        f"{detail[name]} {words}"
-        for name, words in (
-            ("duplicates", "duplicate claims left out"),
-            ("left_out", f"left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}"),
-        )
-        if detail.get(name)
-    ]
+    if detail.get("duplicates"):
+        facts.append(f"{detail['duplicates']} duplicate claims left out")
+    if detail.get("left_out"):
+        facts.append(f"{detail['left_out']} left out by {' and '.join(of_score(score['metric']).limits) or 'a limit'}")
     if detail.get("shortcut"):
         facts.append(f"no judge call needed: {score['verdicts'][0]['reason']}")
     if (band := detail.get("band")) and words_of(score["metric"], score["signature"]).banded:

@@ -215,15 +215,11 @@ def _missing(summary: Mapping[str, Any]) -> list[Cause]:
     if summary["set_aside"]:
         groups[summary["set_aside"], "unreadable", "", False] = [ALL]
     everything = len(summary["metrics"])
-    return [
-        Cause(
-            *key[:3],
-            (ALL,) if len(names) == everything and everything > 1 else tuple(wording.folded(names)),
-            names[0] if key[1] != "unreadable" else "",
-            key[3],
-        )
-        for key, names in sorted(groups.items(), key=lambda group: -group[0][0])
-    ]
+    found = []
+    for (count, status, reason, counted), names in sorted(groups.items(), key=lambda group: -group[0][0]):
+        said = (ALL,) if len(names) == everything and everything > 1 else tuple(wording.folded(names))
+        found.append(Cause(count, status, reason, said, names[0] if status != "unreadable" else "", counted))
+    return found
 
 
 # ---- a record

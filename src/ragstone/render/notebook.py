@@ -53,14 +53,10 @@ def run_page(run: Run) -> str:
         _title(run.name, dot.join(told.about)),
         _metrics({name: summary["metrics"][name] for name in main_scores(run.spec, summary["metrics"])}),
     ]
-    causes = [
-        (
-            _right(plural(one.count, "record")),
-            f"{one.status} ({shorten(one.reason, SHORT)})" if one.reason else one.status,
-            _quiet(one.lacking),
-        )
-        for one in told.missing[:WORST]
-    ]
+    causes = []
+    for one in told.missing[:WORST]:
+        reason = f"{one.status} ({shorten(one.reason, SHORT)})" if one.reason else one.status
+        causes.append((_right(plural(one.count, "record")), reason, _quiet(one.lacking)))
     shown = [
         (_right(percent(low.score["value"])), short_id(low.result["id"]), _quiet(low.shortfall))
         for low in told.lowest(WORST)

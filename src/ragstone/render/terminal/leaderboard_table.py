@@ -114,13 +114,10 @@ def _measures(told: Board) -> dict[str, Column]:
         for at, name in enumerate(pair):
             style = "head" if name == told.measure else ""
             wide = CELL if at and name != stays else max(CELL, len(row))  # alone, it has its row's name above it
-            columns[name] = Column(
-                Text(RECALL.table.titles[RECALL.table.rows[row].index(name)], style=style),
-                [points(standing.means.get(name), FINE).rjust(wide) for standing in told.standings],
-                right=True,
-                drop=0 if name == stays else SAY_LEAST.index(name) + 1,
-                style=style,
-            )
+            title = Text(RECALL.table.titles[RECALL.table.rows[row].index(name)], style=style)
+            cells = [points(standing.means.get(name), FINE).rjust(wide) for standing in told.standings]
+            drop = 0 if name == stays else SAY_LEAST.index(name) + 1
+            columns[name] = Column(title, cells, right=True, drop=drop, style=style)
     return columns
 
 

@@ -73,15 +73,12 @@ def created_page(told: Mapping[str, Any], name: str, judges: Sequence[str], look
 def _without(told: Mapping[str, Any]) -> RenderableType | None:
     rows = [(count, f"no bank: {flat(reason) or 'no reason given'}") for reason, count in told["without"].items()]
     rows.sort(key=lambda row: -row[0])
-    rows += [
-        (told[name], words)
-        for name, words in (
-            ("partial", "incomplete: the judge did not answer for some of the passages"),
-            ("repeated", "repeated topics: only the first record of each is used"),
-            ("set_aside", "unreadable"),
-        )
-        if told[name]
-    ]
+    others = {
+        "partial": "incomplete: the judge did not answer for some of the passages",
+        "repeated": "repeated topics: only the first record of each is used",
+        "set_aside": "unreadable",
+    }
+    rows += [(told[name], words) for name, words in others.items() if told[name]]
     drawn = grid([(number(count), words) for count, words in rows], ">~")
     return section("Topics without a complete bank", indented(drawn)) if rows else None
 
@@ -207,10 +204,8 @@ def _widest(run: Run, gaps: list[Gap], look: Look) -> RenderableType | None:
         result = run.find(f"#{gap.position}")
         if result is not None:
             told = f"{gap.aspect} {percent(gap.plain)}, with nuggets {percent(gap.nuggetized)}"
-            lines = [
-                *beside(result["id"], told, look, room, result["position"]),
-                *_worst_nugget(gap, result, look, room),
-            ]
+            lines = beside(result["id"], told, look, room, result["position"])
+            lines += _worst_nugget(gap, result, look, room)
             rows.append((signed(gap.difference), Group(*lines)))
     return section("Largest differences", indented(grid(rows, "><")), note="points") if rows else None
 

@@ -114,11 +114,9 @@ def metric_table(entries: Mapping[str, Mapping[str, Any]], look: Look) -> Render
         Column("passed", [passed(entry) for entry in told], right=True, drop=1),
     ]
     shown = fitting([column for column in columns if any(column.cells) or not column.drop], look.width - 4, look)
+    said = {1: "{}: {} passed", 2: "{} could be {}% if all units were judged"}
     below = [
-        Text(
-            f"{name} could be {cell}% if all units were judged" if column.drop == 2 else f"{name}: {cell} passed",
-            "quiet",
-        )
+        Text(said[column.drop].format(name, cell), "quiet")
         for column in columns
         if column not in shown
         for name, cell in zip(entries, column.cells, strict=True)
