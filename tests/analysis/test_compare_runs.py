@@ -405,7 +405,7 @@ def test_what_cannot_be_paired_is_one_line(tmp_path: Path) -> None:
         ('{"id": "r1", "position": 1, "scores": [{"metric": "m"}]}', "the result for 'r1' lacks 'value'"),
         ('{"id": "r1", "position": 1, "scores": [{"metric": "\\u001b[31m"}]}', "has a score named '.x1b"),
         *(
-            (json.dumps(result("r1", 1, [score("m", value)])), "the result for 'r1'")
+            (json.dumps(result("r1", 1, [{**score("m", 1.0), "value": value}])), "the result for 'r1'")
             for value in (-0.1, 1.5, True, "1")
         ),
     ],

@@ -336,7 +336,7 @@ def test_the_current_branch_of_a_chatgpt_export_is_read() -> None:
         node("t", "c", "tool", "A", "tether_quote"), node("th", "t", "assistant", "Hm.", "thoughts"),
         node("a", "th", "assistant", "r"),
     ]  # fmt: skip
-    row = {"title": "t", "id": "c1", "mapping": {one["id"]: one for one in nodes}, "current_node": "a"}
+    row: dict[str, Any] = {"title": "t", "id": "c1", "mapping": {one["id"]: one for one in nodes}, "current_node": "a"}
     record = only(row)
     assert (record.id, told(record)) == ("c1", [("q", "r", "A")])
     assert [turn["content"] for turn in record.meta["history"]] == ["q0", "r0"]
