@@ -15,7 +15,7 @@ import pytest
 from terminal import ALONE, COMMAND, WIDTHS, done, ragstone, refused, row, write
 
 from ragstone import api
-from ragstone.cli import cache_commands
+from ragstone.cli import setup_commands
 from ragstone.errors import ConfigError, StoreError
 from ragstone.judges import http
 from ragstone.store.database import Store
@@ -168,11 +168,11 @@ def test_pruning_asks_first(server: FakeServer, monkeypatch: pytest.MonkeyPatch)
     assert "cannot ask for confirmation without a terminal; to delete 4 calls" in refused(
         "cache", "prune", "--older-than", "0m"
     )
-    monkeypatch.setattr(cache_commands, "_confirmed", lambda what: False)
+    monkeypatch.setattr(setup_commands, "_confirmed", lambda what: False)
     came = ragstone("cache", "clear")
     assert (came.code, came.out, "nothing was deleted" in came.err) == (0, "", True)
     assert ragstone("cache", "info", "--json").json["calls"] == 4
-    monkeypatch.setattr(cache_commands, "_confirmed", lambda what: True)
+    monkeypatch.setattr(setup_commands, "_confirmed", lambda what: True)
     assert "Deleted 4 calls (4.9 kB). The store shrank from " in ragstone("cache", "clear").flat
     assert ragstone("cache", "info", "--json").json["calls"] == 0
     assert "no calls are stored" in ragstone("cache", "info").out

@@ -11,7 +11,6 @@ import typer
 from ragstone import api
 from ragstone.cli.exit_codes import FAILED, UNJUDGED
 from ragstone.cli.options import (
-    AsJson,
     Configuration,
     GroupBy,
     StorePath,
@@ -47,7 +46,6 @@ def compare(
     out: str | None = opt("--out -o", "FILE|DIR/", "Also write an HTML report."),
     markdown: Path | None = opt("--markdown", "FILE", "Also write Markdown, for a pull request."),
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Compare two runs, record by record.
 
@@ -69,7 +67,7 @@ def compare(
         if markdown is not None:
             with whole(markdown) as target:
                 target.write(ci.compared(found))
-        answer(found.as_json(), lambda look: compare_page(found, one, other, look, place), as_json=as_json)
+        answer(found.as_json(), lambda look: compare_page(found, one, other, look, place))
     if all(metric.paired is None for metric in found.metrics):
         raise typer.Exit(UNJUDGED)
 
@@ -112,7 +110,6 @@ def check(
     markdown: Path | None = opt("--markdown", "FILE", "Also write Markdown, for a job summary."),
     store: StorePath = None,
     config: Configuration = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check a run against thresholds, for CI.
 
@@ -139,7 +136,7 @@ def check(
         for path, write in files:
             with whole(path) as target:
                 target.write(write(gate))
-        answer(gate.as_json(), lambda look: check_page(gate, run, look, again(store)), as_json=as_json)
+        answer(gate.as_json(), lambda look: check_page(gate, run, look, again(store)))
     if not gate.passed:
         raise typer.Exit(UNJUDGED if gate.outcome == "error" else FAILED)
 

@@ -14,7 +14,7 @@ from ragstone import api
 from ragstone.analysis.cascades import warnings
 from ragstone.analysis.run import Run
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen, undisturbed
-from ragstone.cli.options import again
+from ragstone.cli.options import again, wants_json
 from ragstone.cli.output import answer, show, show_json
 from ragstone.cli.progress import RunDisplay
 from ragstone.errors import OutputError, RagstoneError, StoreError
@@ -40,7 +40,6 @@ def show_result(
     options: RunOptions,
     page: Draw,
     *,
-    as_json: bool,
     quiet: bool = False,
     failed: str = "",
     source: str = "",
@@ -55,7 +54,7 @@ def show_result(
             f"the previous run of this name is run {before[-1]}",
         )
     place = replace(place_of(finished, options), failed=failed, quiet=quiet, source=source)
-    answer({**finished.summary(), **more}, lambda look: page(finished, look, place), as_json=as_json)
+    answer({**finished.summary(), **more}, lambda look: page(finished, look, place))
 
 
 def evaluated(
@@ -65,7 +64,6 @@ def evaluated(
     page: Draw | None,
     *,
     quiet: bool,
-    as_json: bool,
     kept: Callable[[], str] = str,
 ) -> Run:
     """Do the work and show its progress; if a run ends early, show what is done on ``page``, or only its bill.
@@ -80,25 +78,23 @@ def evaluated(
         with undisturbed():
             drawn.say_interrupted(kept())
             if not kept():
-                _show_partial(drawn.progress, options, page, as_json=as_json)
+                _show_partial(drawn.progress, options, page)
         raise typer.Exit(INTERRUPTED) from None
     except RagstoneError as error:
         # Show partial results before the error: they have been paid for.
         if isinstance(error, StoreError):  # they may be unreadable
-            if as_json and drawn.progress is not None and drawn.progress.run:
+            if wants_json() and drawn.progress is not None and drawn.progress.run:
                 bill = drawn.progress.tally.as_json()
                 show_json({"run": drawn.progress.run, "status": "stopped", "stopped": str(error), "bill": bill})
             else:
                 show_bill(drawn.progress)
         else:
             failed = error.path if isinstance(error, OutputError) else ""
-            _show_partial(drawn.progress, options, page, as_json=as_json, failed=failed)
+            _show_partial(drawn.progress, options, page, failed=failed)
         raise
 
 
-def _show_partial(
-    progress: Progress | None, options: RunOptions, page: Draw | None, *, as_json: bool, failed: str = ""
-) -> None:
+def _show_partial(progress: Progress | None, options: RunOptions, page: Draw | None, *, failed: str = "") -> None:
     """Show the results of a run that ended early, or its bill if nothing is scored.
 
     Shows nothing if nothing was saved, or if a second interrupt prevented the summary. ``failed`` is the file that
@@ -114,8 +110,8 @@ def _show_partial(
         row = done.store.run(progress.run)
         if row is None or row.summary is None:
             return
-        if as_json or (page and lead(row.summary)):
-            show_result(done, options, page or outcome, as_json=as_json, failed=failed)
+        if wants_json() or (page and lead(row.summary)):
+            show_result(done, options, page or outcome, failed=failed)
         else:
             show_bill(progress)
 
@@ -166,7 +162,6 @@ def estimate(
     forecast: Callable[[RunOptions], Estimate],
     options: RunOptions,
     *,
-    as_json: bool,
     own: Sequence[str] = (),
     without: Sequence[str] = (),
 ) -> None:
@@ -176,7 +171,7 @@ def estimate(
     found = forecast(options)
     for note in found.notes:
         say("note", note)
-    if as_json:
+    if wants_json():
         show_json(found.as_json())
         return
     # The budget comes first, so that even a partly copied command has it.

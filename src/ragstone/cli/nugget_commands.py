@@ -16,7 +16,6 @@ from msgspec.structs import asdict, replace
 from ragstone import api
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say_unseen
 from ragstone.cli.options import (
-    AsJson,
     BareOptions,
     DryRun,
     File,
@@ -27,6 +26,7 @@ from ragstone.cli.options import (
     flag,
     group,
     opt,
+    wants_json,
     with_options,
 )
 from ragstone.cli.output import Lines, binary_output, lines, show, show_json
@@ -35,7 +35,7 @@ from ragstone.options import RunOptions
 
 if TYPE_CHECKING:
     from ragstone.analysis.leaderboard import Standing
-    from ragstone.api import Created, Scored
+    from ragstone.api import Scored
     from ragstone.render.terminal.nugget_screens import Assigned
 
 nuggets = group(
@@ -76,7 +76,6 @@ def create(
     options: RunOptions,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    as_json: AsJson = False,
 ) -> None:
     """Create a bank of nuggets for each topic.
 
@@ -96,10 +95,10 @@ def create(
         own = [word for name, value in parameters.items() for word in (_FLAGS[name], f"{value:g}")]
         own += [*(("--format", form) if form != "nuggets" else ()), *(("-o", out) if out else ())]
         forecast = partial(api.forecast_banks, file)
-        estimate("nuggets create", [file], forecast, options, as_json=as_json, own=own, without=("parameters",))
+        estimate("nuggets create", [file], forecast, options, own=own, without=("parameters",))
         return
     drawn = RunDisplay(flat(file), quiet, forgets=options.no_cache)
-    with lines(out, [file], as_json=as_json) as written:
+    with lines(out, [file]) as written:
         try:
             with drawn.going_on():
                 created = api.create_nuggets(file, replace(options, on_start=drawn.start), written, form=form)
@@ -110,8 +109,12 @@ def create(
         except RagstoneError:
             show_bill(drawn.progress)
             raise
-    told = _created(created, out)
-    if as_json:
+    told = asdict(created)
+    told |= {
+        "okay": created.nuggets - created.vital - created.without_importance,
+        "bill": told.pop("tally").as_json(), "file": out if created.topics else None,
+    }  # fmt: skip
+    if wants_json():
         show_json(told)
     elif out or not quiet:
         judges = drawn.progress.judges if drawn.progress else ()
@@ -123,13 +126,6 @@ def create(
 
 _FLAGS: Final = {"window": "--window", "max_nuggets": "--max", "keep": "--keep", "min_judgment": "--min-judgment"}
 """The options of ``create`` that are parameters of nugget_recall."""
-
-
-def _created(created: Created, out: str | None) -> dict[str, Any]:
-    told = asdict(created)
-    bill = told.pop("tally").as_json()
-    okay = created.nuggets - created.vital - created.without_importance
-    return {**told, "okay": okay, "bill": bill, "file": out if created.topics else None}
 
 
 @command(
@@ -151,7 +147,6 @@ def assign(
     options: RunOptions,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    as_json: AsJson = False,
 ) -> None:
     """Assign nuggets to responses.
 
@@ -171,17 +166,17 @@ def assign(
     if dry_run:
         forecast = partial(api.forecast_assignments, paths)
         own = ("-o", out) if out else ()
-        estimate("nuggets assign", paths, forecast, options, as_json=as_json, own=own)
+        estimate("nuggets assign", paths, forecast, options, own=own)
         return
-    with lines(out, [*paths, options.nuggets], as_json=as_json) as written:
+    with lines(out, [*paths, options.nuggets]) as written:
         counting = _Counting(written)
         finished = evaluated(
             lambda started: api.assign_nuggets(paths, started, counting),
-            ", ".join(paths), options, None, quiet=quiet, as_json=as_json, kept=lambda: written.kept,
+            ", ".join(paths), options, None, quiet=quiet, kept=lambda: written.kept,
         )  # fmt: skip
     with closing(finished.store):
         assigned = counting.assigned()
-        if as_json:
+        if wants_json():
             show_json({**finished.summary(), "assigned": assigned})
         elif out or not quiet:
             place = replace(place_of(finished, options), lines=assigned.file)
@@ -239,7 +234,6 @@ def score(
         default="auto",
     ),
     sort: str | None = opt("--sort", "MEASURE", "Sort by this measure [default: strict_vital, if available]"),
-    as_json: AsJson = False,
 ) -> None:
     """Score systems by their assigned nuggets.
 
@@ -267,7 +261,7 @@ def score(
     measure = sort or sorted_by(board)
     written = write_board_to(board, chosen or SCORES, out, scored.on_missing) if out else []
     standings = order(board.standings(scored.on_missing), measure)
-    if as_json:
+    if wants_json():
         show_json(_scored(scored, standings, measure, written))
         return
     if form and not out:

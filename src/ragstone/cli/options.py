@@ -7,6 +7,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
@@ -17,6 +18,9 @@ from typer.core import TyperArgument, TyperCommand
 from ragstone.options import Option, RunOptions, option_named, options_of
 
 F = TypeVar("F", bound=Callable[..., Any])
+_AS_JSON: Final = ContextVar("_AS_JSON", default=False)
+wants_json: Final = _AS_JSON.get
+"""Return whether the command was given ``--json``."""
 HELP: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -25,9 +29,30 @@ def examples(*commands: str) -> str:
     return "\b\n" + "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {c}" for c in commands)])
 
 
-def command(group: typer.Typer, *commands: str, **more: Any) -> Callable[[F], F]:
-    """Add a function to a group as a command, with examples."""
-    return group.command(epilog=examples(*commands), **more)
+def command(
+    group: typer.Typer, *commands: str, json: str = "Print one JSON document.", **more: Any
+) -> Callable[[F], F]:
+    """Add a function to a group as a command, with examples and the option ``--json``."""
+
+    def add(work: F) -> F:
+        @functools.wraps(work)
+        def called(*, as_json: bool, **given: Any) -> None:
+            before = _AS_JSON.set(as_json)
+            try:
+                work(**given)
+            finally:
+                _AS_JSON.reset(before)
+
+        own = inspect.signature(work, eval_str=True)
+        last = inspect.Parameter(
+            "as_json", inspect.Parameter.KEYWORD_ONLY, default=flag("--json", json), annotation=bool
+        )
+        called.__signature__ = own.replace(parameters=[*own.parameters.values(), last])  # type: ignore[attr-defined]
+        called.__annotations__ = {}  # typer reads the signature
+        group.command(epilog=examples(*commands), **more)(called)
+        return work
+
+    return add
 
 
 def group(about: str, *commands: str, **more: Any) -> typer.Typer:
@@ -91,7 +116,6 @@ GroupBy: TypeAlias = Annotated[
 ]
 DryRun: TypeAlias = Annotated[bool, flag("--dry-run", "Print an estimate without calling a judge.", default=...)]
 Quiet: TypeAlias = Annotated[bool, flag("--quiet -q", "Hide progress and notes; still print results.", default=...)]
-AsJson: TypeAlias = Annotated[bool, flag("--json", "Print one JSON document.", default=...)]
 StorePath: TypeAlias = Annotated[Path | None, _declaration(option_named("store"))]
 Configuration: TypeAlias = Annotated[Path | None, _declaration(option_named("config"))]
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from ragstone.cli.options import wants_json
 from ragstone.errors import ConfigError, RagstoneError
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ Draw: TypeAlias = "Callable[[Look], RenderableType]"
 """Draws a page for a terminal."""
 
 
-def answer(document: Any, page: Draw, *, as_json: bool) -> None:
+def answer(document: Any, page: Draw) -> None:
     """Print the result of a command: the document as JSON, or the page."""
-    if as_json:
+    if wants_json():
         show_json(document)
     else:
         show(page)
@@ -116,7 +117,7 @@ class Lines(Struct):
 
 
 @contextmanager
-def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool) -> Iterator[Lines]:
+def lines(out: str | None, inputs: Iterable[str | Path | None]) -> Iterator[Lines]:
     """Open the output for a command's lines; a file gets its final name only once it is complete.
 
     If the block raises, the lines so far are kept in ``FILE.partial``, and an earlier file is unchanged. Raises
@@ -127,7 +128,7 @@ def lines(out: str | None, inputs: Iterable[str | Path | None], *, as_json: bool
     from ragstone.output.target import refuse_inputs, whole
 
     if not out:
-        if as_json:
+        if wants_json():
             raise ConfigError("--json prints one document; add -o FILE for the lines")
         yield Lines(None, binary_output())
         return

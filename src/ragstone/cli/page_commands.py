@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 from ragstone import api
 from ragstone.cli.exit_codes import say, undisturbed
-from ragstone.cli.options import RUN, AsJson, StorePath, WhichOrFolder, arg, command, flag, opt
+from ragstone.cli.options import RUN, StorePath, WhichOrFolder, arg, command, flag, opt
 from ragstone.cli.output import answer, html_file
 from ragstone.cli.run_commands import app
 
@@ -24,7 +24,6 @@ def demo(
     out: str = opt("--out -o", "DIR/", "Folder for the pages", default="ragstone-demo"),
     browser: Browser = None,
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Evaluate example traces of two systems and compare them.
 
@@ -41,7 +40,7 @@ def demo(
         found = api.compare(first, second, out=pages[1])
         written = [str(path) for path in pages]
         told = {"runs": [first.id, second.id], "written": written, "comparison": found.as_json()}
-        answer(told, lambda look: demo_page(found, (first, second), written, look), as_json=as_json)
+        answer(told, lambda look: demo_page(found, (first, second), written, look))
     _open(pages[0].absolute().as_uri(), browser)
 
 
@@ -60,7 +59,6 @@ def report(
     out: str | None = opt("--out -o", "FILE|DIR/", "Output file [default: report-RUN.html]"),
     calls: bool = flag("--calls/--no-calls", "Include prompts and replies [default: yes]", default=True),
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write a run as one HTML file.
 
@@ -77,7 +75,7 @@ def report(
         refuse_inputs(target, [opened.store.path])
         api.write_report(opened, target, calls=calls)
         told = {"written": str(target), "bytes": target.stat().st_size, "run": opened.id, "records": len(opened)}
-        answer(told, lambda _: run_written("Report", opened, target), as_json=as_json)
+        answer(told, lambda _: run_written("Report", opened, target))
 
 
 @command(app, "ragstone view", "ragstone view 3 --port 8080 --no-open")
@@ -87,7 +85,6 @@ def view(
     port: int = opt("--port", "N", "Port to listen on [default: any free port]", default=0, min=0, max=65535),
     browser: Browser = None,
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Browse runs in a web browser.
 
@@ -101,7 +98,7 @@ def view(
     with closing(opened), api.serving(opened, port) as server:
         address = server.address if run is None else f"{server.address}run/{run.id}/"
         about = {"runs": len(opened.runs())} if run is None else {"run": run.id, "records": len(run)}
-        answer({"address": address, **about}, lambda _: serving(address, run), as_json=as_json)
+        answer({"address": address, **about}, lambda _: serving(address, run))
         _open(address, browser)
         try:
             server.serve_forever()

@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from ragstone.cli.exit_codes import USAGE, say
-from ragstone.cli.options import AsJson, arg, command, group, opt
+from ragstone.cli.options import arg, command, group, opt, wants_json
 from ragstone.cli.output import answer, binary_output, show_json
 from ragstone.errors import ConfigError, TemplateError
 
@@ -35,14 +35,14 @@ PackFile: TypeAlias = Annotated[
 
 
 @command(prompts, "ragstone prompts list", name="list")
-def list_prompts(*, as_json: AsJson = False) -> None:
+def list_prompts() -> None:
     """List the prompt styles of each step."""
     from ragstone.prompts import catalogue, changed
     from ragstone.render.terminal.prompts import prompt_list
 
     found, differ = catalogue.prompt_styles(), changed()
     told = {"prompts": [style.as_json() for style in found], "changed": differ}
-    answer(told, lambda _: prompt_list(found, differ), as_json=as_json)
+    answer(told, lambda _: prompt_list(found, differ))
 
 
 @command(
@@ -51,7 +51,7 @@ def list_prompts(*, as_json: AsJson = False) -> None:
     "ragstone prompts show assign=optimized.ru",
     "ragstone prompts show support short_cot > mine.md",
 )
-def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None, as_json: AsJson = False) -> None:
+def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None) -> None:
     """Print the text of a prompt.
 
     With --pack, the pack is shown where it is inserted. Redirect the output to a file to start your own prompt.
@@ -67,7 +67,7 @@ def show(prompt: Prompt, style: Style = None, *, pack: PackFile = None, as_json:
     if pack is not None:
         mark = "=== user ===\n"
         found = replace(found, text=found.text.replace(mark, f"\n{read_pack(pack).section()}\n{mark}", 1))
-    if as_json:
+    if wants_json():
         entry = found.entry
         step, name = (entry.task, entry.name) if entry else (None, None)
         show_json({"prompt": found.name, "step": step, "style": name, "path": str(found.path), "text": found.text})
@@ -99,7 +99,6 @@ def render(
     pack: PackFile = None,
     units: int | None = opt("--units", "N", "Number of units to ask about [default: up to 3]", min=1),
     scale: str | None = opt("--scale", "SCALE", "Rating scale [default: the step's first]"),
-    as_json: AsJson = False,
 ) -> None:
     """Render a prompt for a sample question.
 
@@ -129,7 +128,7 @@ def render(
     if pack is not None:
         messages[0]["content"] += f"\n\n{read_pack(pack).section()}"
     rate = question if isinstance(question, Rate) else None
-    if as_json:
+    if wants_json():
         show_json(
             {
                 "prompt": template.id, "step": template.task, "style": template.name, "format": chosen,
@@ -156,8 +155,6 @@ def diff(
         "Prompt to compare with A [default: the newest version of A; if A is the newest, the one before it]",
         default=None,
     ),
-    *,
-    as_json: AsJson = False,
 ) -> None:
     """Compare two prompts, or two versions of one, line by line.
 
@@ -174,7 +171,7 @@ def diff(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
         for line in difflib.unified_diff(old, new, before.name, after.name)
     ]
-    if as_json:
+    if wants_json():
         show_json({"before": before.name, "after": after.name, "differ": bool(lines), "diff": "".join(lines)})
     elif sys.stdout.isatty():
         _print(*coloured(lines))
@@ -187,8 +184,6 @@ def diff(
 @command(prompts, "ragstone prompts check", "ragstone prompts check mine.md")
 def check(
     files: list[str] | None = arg("FILE", "Your own prompts [default: the packaged ones]", default=None),
-    *,
-    as_json: AsJson = False,
 ) -> None:
     """Check your own prompts, or the packaged ones.
 
@@ -201,12 +196,12 @@ def check(
 
     if files:
         found = [check_file(path) for path in files]
-        answer([one.as_json() for one in found], lambda look: checked_page(found, look), as_json=as_json)
+        answer([one.as_json() for one in found], lambda look: checked_page(found, look))
         failed = any(one.problems for one in found)
     else:
         faults, count = check_packaged(), len(entries())
         told = {"files": count, "fits": not faults, "problems": faults}
-        answer(told, lambda look: packaged_page(count, faults, look), as_json=as_json)
+        answer(told, lambda look: packaged_page(count, faults, look))
         failed = bool(faults)
     if failed:
         raise typer.Exit(USAGE)

@@ -19,7 +19,6 @@ from ragstone import __version__, api
 from ragstone.cli.exit_codes import UNJUDGED, USAGE, Commands, say
 from ragstone.cli.options import (
     HELP,
-    AsJson,
     BareOptions,
     DryRun,
     Exporting,
@@ -34,6 +33,7 @@ from ragstone.cli.options import (
     flag,
     opt,
     unless_dash,
+    wants_json,
     with_options,
 )
 from ragstone.cli.output import answer, binary_output, show
@@ -82,7 +82,7 @@ def ragstone(
     cls=BareOptions,
 )
 @with_options("run")
-def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJson = False) -> None:
+def run(file: File, options: RunOptions, *, quiet: Quiet = False) -> None:
     """Evaluate records and print the scores.
 
     By default, the embedded judge scores the metrics that fit the records' fields: no key, no network, no cost.
@@ -91,9 +91,9 @@ def run(file: File, options: RunOptions, *, quiet: Quiet = False, as_json: AsJso
     from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
     from ragstone.render.terminal.outcome import outcome
 
-    finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet, as_json=as_json)
+    finished = evaluated(partial(api.run, file), file, options, outcome, quiet=quiet)
     with closing(finished.store):
-        show_result(finished, options, outcome, quiet=quiet, as_json=as_json, source=file)
+        show_result(finished, options, outcome, quiet=quiet, source=file)
         if options.shard is not None:
             told = f"shard {options.shard} finished; once all shards have finished, run"
             say("note", f"{told}: ragstone merge {shlex.quote(str(options.out))}")
@@ -113,7 +113,6 @@ def merge(
     *,
     options: RunOptions,
     quiet: Quiet = False,
-    as_json: AsJson = False,
 ) -> None:
     """Merge the shards of a run and write the results.
 
@@ -122,15 +121,15 @@ def merge(
     from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result
     from ragstone.render.terminal.outcome import outcome
 
-    finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet, as_json=as_json)
+    finished = evaluated(partial(api.merge, place, file), place, options, outcome, quiet=quiet)
     with closing(finished.store):
-        show_result(finished, replace(options, out=place), outcome, quiet=quiet, as_json=as_json)
+        show_result(finished, replace(options, out=place), outcome, quiet=quiet)
         exit_if_unjudged(finished, SHARDED)
 
 
 @command(app, "ragstone validate traces.jsonl --field 'contexts=retrieval.docs[].text'")
 @with_options("validate")
-def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
+def validate(file: File, options: RunOptions) -> None:
     """Check a file without calling a judge.
 
     The exit code is 2 if a record is unreadable (with --on-error skip: if every record is unreadable), or if no metric
@@ -160,7 +159,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     able = {name: 0 if unjudged[name] else count for name, count in able.items()}
     left_out = {name: why for name, why in named.items() if why}
     told = {**to_builtins(found), "total": found.total, "able": able, "left_out": left_out}
-    answer(told, lambda look: survey_page(found, able, named, following, look), as_json=as_json)
+    answer(told, lambda look: survey_page(found, able, named, following, look))
     chosen, _ = choose(
         spec, found.present, unable=lambda metric: unjudged[metric.name], columns=found.columns, meant=found.meant
     )
@@ -186,7 +185,7 @@ def validate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     batch="Estimate a --batch run.",
     repeat="Estimate K repeats.",
 )
-def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> None:
+def estimate(file: File, options: RunOptions) -> None:
     """Estimate the calls, tokens, cost and time of a run.
 
     Every prompt is built, but no judge is called, so no key and no network are needed. Stored replies are free. Counts
@@ -194,7 +193,7 @@ def estimate(file: File, options: RunOptions, *, as_json: AsJson = False) -> Non
     """
     from ragstone.cli import evaluating
 
-    evaluating.estimate("run", [file], partial(api.forecast, file), options, as_json=as_json)
+    evaluating.estimate("run", [file], partial(api.forecast, file), options)
 
 
 @command(app, "ragstone show", "ragstone show 3 kettle-descale", "ragstone show last '#12' --full", name="show")
@@ -208,7 +207,6 @@ def show_run(
         "record, print its texts in full.",
     ),
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show a run, or one record with its evidence."""
     from ragstone.render.terminal.case import case
@@ -218,10 +216,10 @@ def show_run(
     with closing(run.store):
         if record is None:
             told = {**run.summary(), "quotes": run.quotes()}
-            answer(told, lambda look: outcome(run, look, Place(options=again(store)), full=full), as_json=as_json)
+            answer(told, lambda look: outcome(run, look, Place(options=again(store)), full=full))
         else:
             result = run.result(record)
-            answer(result, lambda look: case(result, len(run), run.id, look, full=full), as_json=as_json)
+            answer(result, lambda look: case(result, len(run), run.id, look, full=full))
 
 
 @command(
@@ -232,9 +230,7 @@ def show_run(
     cls=BareOptions,
 )
 @with_options("compare-methods")
-def compare_methods(
-    file: File, options: RunOptions, *, dry_run: DryRun = False, quiet: Quiet = False, as_json: AsJson = False
-) -> None:
+def compare_methods(file: File, options: RunOptions, *, dry_run: DryRun = False, quiet: Quiet = False) -> None:
     """Compare ordinary scores with nugget scores.
 
     Ordinary scores rate the whole response (relevance) and its sentences (groundedness). Nugget scores rate each fact,
@@ -248,26 +244,26 @@ def compare_methods(
     options = replace(options, metrics=METHODS)
     if dry_run:
         forecast = partial(api.forecast, file)
-        evaluating.estimate("compare-methods", [file], forecast, options, as_json=as_json, without=("metrics",))
+        evaluating.estimate("compare-methods", [file], forecast, options, without=("metrics",))
         return
-    finished = evaluating.evaluated(partial(api.run, file), file, options, methods_page, quiet=quiet, as_json=as_json)
+    finished = evaluating.evaluated(partial(api.run, file), file, options, methods_page, quiet=quiet)
     with closing(finished.store):
-        widest = {"widest": widest_apart(finished)} if as_json else {}
-        evaluating.show_result(finished, options, methods_page, quiet=quiet, as_json=as_json, more=widest)
+        widest = {"widest": widest_apart(finished)} if wants_json() else {}
+        evaluating.show_result(finished, options, methods_page, quiet=quiet, more=widest)
         evaluating.exit_if_unjudged(finished)
         if not comparable(finished.summary()):
             raise typer.Exit(UNJUDGED)
 
 
 @command(app, "ragstone runs")
-def runs(*, store: StorePath = None, as_json: AsJson = False) -> None:
+def runs(*, store: StorePath = None) -> None:
     """List the runs in the store, newest last."""
     from ragstone.analysis.run import Run
     from ragstone.render.terminal.lists import run_table
 
     with closing(api.open_store(store)) as opened:
         found = [Run(opened, row) for row in opened.runs()]
-        answer([_brief(run) for run in found], lambda look: run_table(found, look), as_json=as_json)
+        answer([_brief(run) for run in found], lambda look: run_table(found, look))
 
 
 def _brief(run: Any) -> dict[str, Any]:
@@ -297,7 +293,6 @@ def formats(
     *,
     samples: int = opt("--samples", "N", "Unparsed replies to show per row", default=3, min=0),
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show how the replies of a run were parsed.
 
@@ -311,7 +306,7 @@ def formats(
     run = api.open_run(which, store)
     with closing(run.store):
         told = how_read(run, samples)
-        answer(told, lambda look: formats_page(run, told, look, Place(options=again(store))), as_json=as_json)
+        answer(told, lambda look: formats_page(run, told, look, Place(options=again(store))))
 
 
 @command(
@@ -321,6 +316,7 @@ def formats(
     "ragstone export 3 --format calls -o calls.jsonl",
     "ragstone run traces.jsonl --judge replay:calls.jsonl",
     cls=Exporting,
+    json="Same as --format jsonl.",
 )
 def export(
     which: Which = "last",
@@ -333,13 +329,14 @@ def export(
         "--out -o", "FILE|DIR/", "File, or folder for leaderboards [default: standard output]", callback=unless_dash
     ),
     store: StorePath = None,
-    as_json: bool = flag("--json", "Same as --format jsonl."),
 ) -> None:
     """Export the results or the calls of a run."""
     from ragstone.output.export import form_of, format_named, formats
     from ragstone.render.terminal.lists import run_written
 
-    chosen = form_of(out, "jsonl" if as_json else form, {name: found.extensions for name, found in formats().items()})
+    chosen = form_of(
+        out, "jsonl" if wants_json() else form, {name: found.extensions for name, found in formats().items()}
+    )
     run = api.open_run(which, store)
     with closing(run.store):
         if out is not None or not format_named(chosen).pipes:

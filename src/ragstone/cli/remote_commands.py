@@ -1,7 +1,8 @@
-"""``ragstone pull`` and ``push``: download traces from a tracing tool, and send scores back to it."""
+"""``ragstone pull``, ``push`` and ``batch``: exchange data with tracing tools, and batches with providers."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -9,8 +10,8 @@ from msgspec.structs import asdict
 
 from ragstone import api
 from ragstone.cli.exit_codes import say
-from ragstone.cli.options import AsJson, OutFile, StorePath, WhichOrFolder, arg, command, flag, names, opt
-from ragstone.cli.output import lines, show_json
+from ragstone.cli.options import OutFile, StorePath, WhichOrFolder, arg, command, flag, group, names, opt, wants_json
+from ragstone.cli.output import answer, lines, show_json
 from ragstone.cli.run_commands import app
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def pull(
     limit: int | None = opt("--limit", "N", "Max number of traces, newest first.", min=1),
     url: Address = None,
     out: OutFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Download traces from Phoenix, MLflow or Langfuse.
 
@@ -46,9 +46,9 @@ def pull(
     """
     from ragstone.render.text import plural
 
-    with lines(out, (), as_json=as_json) as write:
+    with lines(out, ()) as write:
         found = api.pull(service, out=write, project=project, since=since, limit=limit, url=url)
-    if as_json:
+    if wants_json():
         show_json({"written": out, **asdict(found)})
     else:
         bare = f"; {found.without_spans:,} without spans" if found.without_spans else ""
@@ -64,7 +64,6 @@ def push(
     dry_run: bool = flag("--dry-run", "Print what would be sent, and send nothing."),
     url: Address = None,
     store: StorePath = None,
-    as_json: AsJson = False,
 ) -> None:
     """Send a run's scores to Phoenix, MLflow or Langfuse.
 
@@ -76,7 +75,7 @@ def push(
     shown: list[dict[str, Any]] = []
 
     def show(score: TraceScore) -> None:
-        if as_json:
+        if wants_json():
             shown.append(score._asdict())
         else:
             told = f"{score.trace} {score.name} {score.value:.3f} {score.label}"
@@ -91,7 +90,7 @@ def push(
         show=show if dry_run else None,
         store=store,
     )
-    if as_json:
+    if wants_json():
         show_json({**asdict(found), **({"would_send": shown} if dry_run else {})})
         return
     parts = [f"{plural(found.scores, 'score')} would be sent"] if dry_run else [plural(found.sent, "score")]
@@ -99,3 +98,66 @@ def push(
     parts += [f"{len(found.missing):,} traces not on the server (first: {found.missing[0]})"] if found.missing else []
     parts += [f"left out: {count:,} {why}" for why, count in found.left_out.items()]
     say("dry run" if dry_run else "sent", "; ".join(parts))
+
+
+batch = group(
+    "List, cancel, export and import batches.",
+    "ragstone run traces.jsonl -j openai:gpt-5-mini --batch",
+    "ragstone batch list",
+    "ragstone batch export calls.jsonl",
+    "ragstone batch import results.jsonl",
+)
+
+
+@command(batch, "ragstone batch list", name="list")
+def list_batches(*, store: StorePath = None) -> None:
+    """List the batches of unfinished runs in the store."""
+    from ragstone.render.terminal.lists import batch_table
+
+    told = [
+        {name: getattr(row, name) for name in ("id", "run", "judge", "tag", "remote", "status", "made", "calls")}
+        for row in api.list_batches(store)
+    ]
+    answer(told, lambda _: batch_table(told))
+
+
+@command(batch, "ragstone batch cancel")
+def cancel(*, store: StorePath = None) -> None:
+    """Cancel all unfinished batches.
+
+    The next run --batch collects the calls that had already finished.
+    """
+    _say(api.cancel_batches(store), "batch", "cancelled")
+
+
+@command(batch, "ragstone batch export calls.jsonl", name="export")
+def export_batches(
+    file: Path = arg("FILE", "Output file: one JSON request per line."),
+    *,
+    store: StorePath = None,
+) -> None:
+    """Export pending calls, for a provider without a batch API."""
+    _say(api.export_batches(file, store), "call", f"written to {file}")
+
+
+@command(batch, "ragstone batch import results.jsonl", name="import")
+def import_results(
+    file: Path = arg("FILE", "Results file: one JSON result per line."),
+    *,
+    store: StorePath = None,
+) -> None:
+    """Import the results of exported calls.
+
+    The next run --batch collects them.
+    """
+    _say(api.import_batches(file, store), "result", f"read from {file}")
+
+
+def _say(count: int, unit: str, done: str) -> None:
+    from rich.text import Text
+
+    from ragstone.render.terminal.screen import page
+    from ragstone.render.text import flat, plural
+
+    told = f"{plural(count, unit, 'batches' if unit == 'batch' else '')} {flat(done)}"
+    answer({"count": count}, lambda _: page(Text(told)))
