@@ -37,7 +37,7 @@ def record(
     return Record("r", question=question, response=response, contexts=None if no_contexts else passages(*texts), **more)
 
 
-def metric(name: str, **parameters: Any) -> Metric:
+def metric(name: str = "grounding", **parameters: Any) -> Metric:
     """A metric by its name, with parameters."""
     return find(name)().with_parameters(parameters)
 

@@ -1,17 +1,19 @@
-"""Grounding and claim relevance: the claims of the whole response, asked once, each with its own verdict."""
+"""Claim metrics, the RAG triad and contradictions: each unit asked about once, with its own verdict."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from material import CONTEXTS, QUESTION, Script, passages, record, weigh
+from material import CONTEXTS, DOWN, QUESTION, RESPONSE, Script, claims, columns, metric, passages, record, weigh
 from msgspec.structs import replace
 
+from ragstone import check, evaluate
 from ragstone.judges.base import Failed
 from ragstone.metrics import find
 from ragstone.metrics.base import Metric
-from ragstone.questions import LIKERT, YES_NO, Rate, Rated, Write, Written
+from ragstone.questions import GRADE_0_3, LIKERT, SUPPORT_CONTRADICT, YES_NO, Rate, Rated, Write, Written
+from ragstone.testing import ScriptedJudge
 from ragstone.types import Record, Score, Span, Unit, Verdict
 
 BOTH = pytest.mark.parametrize("name", ["grounding", "claim_relevance"])
@@ -19,10 +21,6 @@ THREE = ["The kettle is steel.", "It boils fast.", "It costs ten."]
 LONG = " ".join(
     f"The part number {n} of the machine is described in this rather long sentence here." for n in range(40)
 )
-
-
-def metric(name: str = "grounding", **parameters: Any) -> Metric:
-    return find(name)().with_parameters(parameters)
 
 
 def script(claims: Any, labels: Any) -> Script:
@@ -276,3 +274,164 @@ def test_a_record_brings_its_own_parameters(name: str) -> None:
     score, _ = weigh(own, record(), script(["One.", "Two."], ["2", "4"]))
     assert (score.value, score.outcome) == (0.5, "PASSED")
     assert metric(name).changed() == {}
+
+
+SENTENCES = ["The kettle is steel.", "It boils fast.", "It costs ten."]
+BY_NAME = pytest.mark.parametrize("name", ["groundedness", "context_relevance", "answer_relevance"])
+
+
+def only(asked: list[Any]) -> Any:
+    (question,) = asked
+    assert question.scale == GRADE_0_3
+    return question
+
+
+def test_groundedness_rates_each_sentence_against_all_contexts() -> None:
+    """Grades 3, 1, 2 are 1, 1/3, 2/3; the mean is 2/3. Sentences carry where they stand."""
+    score, asked = weigh(find("groundedness")(), record(), {"support": ["3", "1", "2"]})
+    assert score.value == pytest.approx(2 / 3)
+    assert [verdict.raw for verdict in score.verdicts] == [3, 1, 2]
+    question = only(asked)
+    assert [unit.text for unit in question.units] == SENTENCES
+    assert [unit.id for unit in question.units] == [f"r/sentence/{n}" for n in (1, 2, 3)]
+    assert [passage.text for passage in question.passages] == list(CONTEXTS)
+    assert (question.task, question.evidence, question.skippable, question.reasons) == ("support", True, True, False)
+    question = only(weigh(find("groundedness")(), record(), {"support": "3"})[1])
+    spans = [unit.span for unit in question.units]
+    assert spans == [Span(0, 20), Span(21, 35), Span(36, 49)]
+    assert [RESPONSE[span.start : span.end] for span in spans if span] == SENTENCES
+
+
+def test_trivial_sentences_are_left_out_counted_and_listed() -> None:
+    """They leave the denominator; the detail says which they are."""
+    score, _ = weigh(find("groundedness")(), record(), {"support": ["trivial", "3", "0"]})
+    assert (score.value, score.asked, score.unjudged) == (0.5, 2, 0)
+    assert score.detail["trivial"] == ["r/sentence/1"]
+    assert len(score.verdicts) == 3
+
+
+def test_context_relevance_keeps_the_value_of_each_passage() -> None:
+    """Each against the question, and their mean; a blank one is left out, an unjudged one has no value, ranks stay."""
+    score, asked = weigh(find("context_relevance")(), record(), {"relevance": ["3", "1"]})
+    assert score.value == pytest.approx(2 / 3)
+    assert score.detail["passages"] == {"p1": 1.0, "p2": pytest.approx(1 / 3)}
+    question = only(asked)
+    assert (question.task, question.question, question.passages) == ("relevance", QUESTION, ())
+    assert [(unit.id, unit.parent, unit.text) for unit in question.units] == [
+        ("r/passage/1", "p1", CONTEXTS[0]), ("r/passage/2", "p2", CONTEXTS[1]),
+    ]  # fmt: skip
+    score, asked = weigh(find("context_relevance")(), record("A.", " ", "Text."), {"relevance": "3"})
+    assert [unit.id for unit in only(asked).units] == ["r/passage/2"]
+    assert score.detail["passages"] == {"p2": 1.0}
+    score, _ = weigh(find("context_relevance")(), record(), {"relevance": ["3", None]})
+    assert (score.value, score.status) == (1.0, "partial")
+    assert score.detail["passages"] == {"p1": 1.0, "p2": None}
+
+
+@pytest.mark.parametrize(("grade", "value"), [("0", 0.0), ("1", 1 / 3), ("2", 2 / 3), ("3", 1.0)])
+def test_answer_relevance_grades_the_whole_response(grade: str, value: float) -> None:
+    score, asked = weigh(find("answer_relevance")(), record(), {"relevance": grade})
+    assert score.value == pytest.approx(value)
+    question = only(asked)
+    assert (question.task, question.question) == ("relevance", QUESTION)
+    assert [(unit.id, unit.level, unit.text, unit.span) for unit in question.units] == [
+        ("r/response/1", "response", RESPONSE, Span(0, len(RESPONSE)))
+    ]
+
+
+@BY_NAME
+def test_reasons_and_a_threshold_are_set_on_request(name: str) -> None:
+    script = {"support": "3", "relevance": "3"}
+    score, asked = weigh(find(name)(), record(), script)
+    assert (only(asked).reasons, score.outcome, "trivial" in score.detail) == (False, None, False)
+    assert weigh(find(name)().with_parameters({"threshold": 0.9}), record(), script)[0].outcome == "PASSED"
+    assert only(weigh(find(name)().with_parameters({"reasons": True}), record(), script)[1]).reasons is True
+
+
+MODE = {"scoring_mode": "support_contradict"}
+LABELS = ["supported", "contradicted", "not_mentioned", None]
+
+
+def made(name: str, **more: Any) -> Metric:
+    return metric(name, **MODE, **more)
+
+
+def test_the_share_contradicted_stands_beside_the_value() -> None:
+    """Of four claims one is supported, one contradicted, one missing and one unjudged: 1/3 each, 1/4 to 2/4."""
+    scores, asked = columns(made("grounding"), record(), claims(LABELS))
+    own, share = scores["grounding"], scores["contradicted"]
+    assert (own.value, own.low, own.high) == (1 / 3, 1 / 4, 2 / 4)
+    assert (share.value, share.low, share.high, share.status) == (1 / 3, 1 / 4, 2 / 4, "partial")
+    assert (share.asked, share.unjudged, share.verdicts_in, share.outcome) == (4, 1, "grounding", None)
+    assert [row["verdict"] for row in own.detail["claims"]] == ["ACCEPTED", "REJECTED", "REJECTED", None]
+    assert [q.scale for q in asked if isinstance(q, Rate)] == [SUPPORT_CONTRADICT]
+
+
+def test_missing_claims_and_an_unjudged_one_leave_the_share_open() -> None:
+    """A part whose claims could not be written may hold any number of contradicted ones."""
+
+    def answer(question: Any) -> Any:
+        if isinstance(question, Write):
+            return ["One.", "Two.", "Three."] if question.part == 1 else DOWN
+        return ["supported", "contradicted", None]
+
+    scores, _ = columns(made("grounding", part_tokens=10), record("It is steel, and heavy, and loud. " * 5), answer)
+    assert {(score.status, score.low, score.high) for score in scores.values()} == {("partial", 0.0, 1.0)}
+
+
+def test_sentences_that_state_nothing_count_in_neither() -> None:
+    scores, _ = columns(made("groundedness"), record(), {"support": ["trivial", "contradicted", "supported"]})
+    assert (scores["groundedness"].value, scores["contradicted"].value) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("name", ["grounding", "groundedness"])
+def test_without_the_scale_there_is_one_score(name: str) -> None:
+    assert find(name)().gives() == ("",)
+    assert made(name).gives() == ("", "contradicted")
+
+
+def test_nothing_to_judge_is_as_good_or_bad_as_on_empty_says() -> None:
+    """``one`` is the best value, which is 0 for what should not be."""
+    scores, _ = columns(made("groundedness", on_empty="one"), record(" "), {})
+    assert (scores["groundedness"].value, scores["contradicted"].value) == (1.0, 0.0)
+    scores, _ = columns(made("grounding"), record(), claims([]))
+    assert (scores["contradicted"].status, scores["contradicted"].value) == ("empty", None)
+
+
+def test_the_embedded_judge_names_what_differs() -> None:
+    """A fact that the passages state differently is contradicted, one that they lack is not mentioned."""
+    row = {
+        "id": "mill", "question": "When?", "contexts": ["Anna Holm built the mill in 1712."],
+        "response": "Anna Holm built the mill in 1742. The miller kept two cats. Anna Holm built the mill.",
+    }  # fmt: skip
+    run = evaluate([row], "groundedness", parameters={"groundedness": MODE})
+    own, share = run["mill"]["scores"]
+    assert [verdict["label"] for verdict in own["verdicts"]] == ["contradicted", "not_mentioned", "supported"]
+    assert own["verdicts"][0]["reason"].startswith("contradicted: says 1742; passage 1 says 1712")
+    assert share["value"] == own["value"] == pytest.approx(1 / 3, abs=1e-6)
+
+
+def test_a_run_fails_where_too_much_is_contradicted() -> None:
+    """A column's name alone is that of every metric; the units named are the contradicted ones."""
+    row = {"id": "r", "question": "What?", "contexts": ["Steel."], "response": RESPONSE}
+    run = evaluate(
+        [row],
+        "groundedness",
+        ScriptedJudge({"support": ["contradicted", "not_mentioned", "supported"]}),
+        parameters={"groundedness": MODE},
+    )
+    (decision,) = check(run, max={"contradicted": 0}).decisions
+    assert (decision.threshold.metric, decision.outcome) == ("groundedness.contradicted", "failed")
+    assert decision.said == "mean 33% over 1 record; required: at most 0%"
+    assert [[unit.text for unit in worst.wanting] for worst in decision.worst] == [["The kettle is steel."]]
+    assert check(run, max={"contradicted": 0.34}).passed
+
+
+def test_records_that_fell_out_could_be_contradicted() -> None:
+    """A most is not met by luck: with the unjudged record at its worst the mean could be above the limit."""
+    rows = [{"id": n, "question": "What?", "contexts": ["Steel."], "response": f"It is {n}."} for n in "ab"]
+    judge = ScriptedJudge(lambda q: ["supported" if "a." in unit.text else None for unit in cast("Rate", q).units])
+    run = evaluate(rows, "groundedness", judge, parameters={"groundedness": MODE})
+    (decision,) = check(run, max={"contradicted": 0.2}).decisions
+    assert decision.outcome == "error"
+    assert "the mean could be 50%" in decision.notes[0], "said once"

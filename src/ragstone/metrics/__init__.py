@@ -159,18 +159,13 @@ def explained(metric: type[Metric]) -> dict[str, str]:
     }
 
 
-def elsewhere(metric: type[Metric]) -> dict[str, list[str]]:
-    """Return a metric's names in other tools, each with the tools that use it."""
+def elsewhere_said(metric: type[Metric]) -> str:
+    """Format the names in other tools, e.g. ``faithfulness (ragas, deepeval)``; empty if there are none."""
     found: dict[str, list[str]] = {}
     for tool, names in metric.elsewhere.items():
         for name in names.split(", "):
             found.setdefault(name, []).append(tool)
-    return found
-
-
-def elsewhere_said(metric: type[Metric]) -> str:
-    """Format the names in other tools, e.g. ``faithfulness (ragas, deepeval)``; empty if there are none."""
-    return ", ".join(f"{name} ({', '.join(tools)})" for name, tools in elsewhere(metric).items())
+    return ", ".join(f"{name} ({', '.join(tools)})" for name, tools in found.items())
 
 
 def called_here(name: str) -> str:
@@ -179,7 +174,7 @@ def called_here(name: str) -> str:
     found = [
         f"{metric.name} ({metric.synonyms.get(written) or metric.title})"
         for metric in catalogue().values()
-        if written in metric.synonyms or written in map(_plain, elsewhere(metric))
+        if written in metric.synonyms or written in map(_plain, ", ".join(metric.elsewhere.values()).split(", "))
     ]
     return f"Ragstone's metric for this is {' or '.join(found)}" if found else ""
 

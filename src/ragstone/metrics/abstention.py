@@ -13,7 +13,7 @@ from ragstone.metrics.passages import passage_relevance
 from ragstone.metrics.words import ANSWERS, MetricWords, labels
 from ragstone.questions import ANSWERED, GRADE_0_3, YES_NO
 from ragstone.stats.means import reaches
-from ragstone.types import NOTHING, Record, Scale, Score, Span, Status, Unit, Verdict
+from ragstone.types import NOTHING, Record, Score, Span, Status, Unit, Verdict
 
 COLUMNS: Final = ("answered_supported", "answered_unsupported", "abstained_rightly", "abstained_wrongly")
 ANSWERED_COLUMNS: Final = COLUMNS[:2]
@@ -68,14 +68,10 @@ class AbstentionRates(Metric):
     )
     least = MappingProxyType({"level": 1})
     most = MappingProxyType({"support": 1.0})
+    scale = ANSWERED
 
     support: float = 0.6
     level: int = 2
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of the question whether the response answers."""
-        return ANSWERED
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Ask whether the response answers; if so, whether it is supported, else whether an answer was possible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.metrics.citation_marks import NUMBERINGS, CitedSentence, cited_sentences
-from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, MetricWords, Sentence, labels
-from ragstone.questions import SUPPORT_3, Rate, Rated
-from ragstone.types import BY_RECORD, Passage, Record, Scale, Score, Unit, Verdict
+from ragstone.metrics.words import RIGHT_CITATIONS, SUPPORTED, Labels, MetricWords, Sentence, labels
+from ragstone.questions import SUPPORT_3
+from ragstone.types import BY_RECORD, Passage, Record, Score, Unit, Verdict
 
 COLUMNS: Final = ("citation_precision", "citation_recall")
 TITLES: Final[Mapping[str, str]] = {
@@ -24,6 +24,14 @@ NUMBERED: Final = ("from 0", "from 1")
 
 Pair = tuple[CitedSentence, Passage | str, Unit]
 """A citation: its sentence, its passage (or the mark if that does not exist), and its unit."""
+Group = tuple[tuple[Passage, ...], Sequence[Unit]]
+"""Passages, and the units of one question to judge by them."""
+
+
+def _words(labels: Labels, citations: str, sentences: str, lacking: str) -> MetricWords:
+    precision = Sentence(f"of a response's citations {citations}", "{have} a citation that does not", "citation")
+    recall = Sentence(f"of a response's sentences {sentences}", f"{{have}} a sentence that {lacking}", "sentence")
+    return MetricWords(labels, TITLES, dict(zip(COLUMNS, (precision, recall), strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -49,44 +57,17 @@ class Citations(Metric):
     group = RIGHT_CITATIONS
     unit = "citation"
     rank = 25
-    words = MetricWords(
-        SUPPORTED,
-        TITLES,
-        {
-            "citation_precision": Sentence(
-                "of a response's citations support their sentence", "{have} a citation that does not", "citation"
-            ),
-            "citation_recall": Sentence(
-                "of a response's sentences are supported by what they cite", "{have} a sentence that is not", "sentence"
-            ),
-        },
-    )
-    found_words = MetricWords(
-        labels("matched by a cited passage"),
-        TITLES,
-        {
-            "citation_precision": Sentence(
-                "of a response's citations point to a passage with the sentence's words",
-                "{have} a citation that does not",
-                "citation",
-            ),
-            "citation_recall": Sentence(
-                "of a response's sentences were found in what they cite",
-                "{have} a sentence that was not found there",
-                "sentence",
-            ),
-        },
-    )
+    words = _words(SUPPORTED, "support their sentence", "are supported by what they cite", "is not")
+    found_words = _words(
+        labels("matched by a cited passage"), "point to a passage with the sentence's words",
+        "were found in what they cite", "was not found there",
+    )  # fmt: skip
     choices = MappingProxyType({"numbering": NUMBERINGS})
+    scale = SUPPORT_3
 
     numbering: str = "auto"
     reasons: bool = False
     batch: int = 0
-
-    @property
-    def scale(self) -> Scale:
-        """The scale of its questions."""
-        return SUPPORT_3
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Ask about each citation and each uncited sentence, then about passages cited together."""
@@ -94,10 +75,18 @@ class Citations(Metric):
         if not sentences:
             return self.nothing(record, "empty", "the response contains no sentence")
         pairs = _pairs(record, sentences)
-        alone = yield from self._alone(record, sentences, pairs)
+        cited_alone = _grouped(((cited,), unit) for _, cited, unit in pairs if isinstance(cited, Passage))
+        uncited = _grouped((record.passages, one.unit) for one in sentences if not one.passages and not one.unknown)
+        alone = yield from self._verdicts(record, [*cited_alone, *uncited])
+        for _, cited, unit in pairs:
+            if isinstance(cited, Passage):
+                verdict = alone[unit.id]
+                said = "; ".join(filter(None, (f"cites passage {cited.rank}", verdict.reason)))
+                alone[unit.id] = replace(verdict, reason=said)
         found = {unit.id: alone.get(unit.id) or _wrong(unit, str(cited)) for _, cited, unit in pairs}
         own = {one.unit.id: [found[unit.id] for of, _, unit in pairs if of is one] for one in sentences}
-        joint = yield from self._joint(record, [one for one in sentences if _is_open(one, own[one.unit.id])])
+        unsettled = ((one.passages, one.unit) for one in sentences if _is_open(one, own[one.unit.id]))
+        joint = yield from self._verdicts(record, _grouped(unsettled))
         recalled = []
         for one in sentences:
             if not own[one.unit.id]:
@@ -106,38 +95,12 @@ class Citations(Metric):
                 recalled.append(joint.get(one.unit.id) or _about(_best(own[one.unit.id]), one.unit))
         return self._precision(record, pairs, found, numbering), self._recall(record, sentences, recalled)
 
-    def _question(self, record: Record, units: Sequence[Unit], passages: Sequence[Passage]) -> Rate:
-        return self.rate(record, "support", units, self.scale, passages=tuple(passages), skippable=True)
-
-    def _alone(
-        self, record: Record, sentences: Sequence[CitedSentence], pairs: Sequence[Pair]
-    ) -> Flow[dict[str, Verdict]]:
-        """Return verdicts by unit: citations are judged by their passage, uncited sentences by all passages."""
-        groups: dict[Passage, list[Unit]] = {}
-        for _, cited, unit in pairs:
-            if isinstance(cited, Passage):
-                groups.setdefault(cited, []).append(unit)
-        questions = [self._question(record, units, (passage,)) for passage, units in groups.items()]
-        if uncited := [one.unit for one in sentences if not one.passages and not one.unknown]:
-            questions.append(self._question(record, uncited, record.passages))
-        answers: tuple[Rated, ...] = (yield from ask(*questions)) if questions else ()
-        named = {unit.id: f"cites passage {cited.rank}" for _, cited, unit in pairs if isinstance(cited, Passage)}
-        return {
-            verdict.unit.id: replace(
-                verdict, reason="; ".join(filter(None, (named.get(verdict.unit.id), verdict.reason)))
-            )
-            for answer in answers
-            for verdict in answer.verdicts
-        }
-
-    def _joint(self, record: Record, sentences: Sequence[CitedSentence]) -> Flow[dict[str, Verdict]]:
-        """Return verdicts on sentences against all their cited passages, one question per set of passages."""
-        groups: dict[tuple[Passage, ...], list[Unit]] = {}
-        for one in sentences:
-            groups.setdefault(one.passages, []).append(one.unit)
+    def _verdicts(self, record: Record, groups: Sequence[Group]) -> Flow[dict[str, Verdict]]:
         if not groups:
             return {}
-        answers = yield from ask(*(self._question(record, units, cited) for cited, units in groups.items()))
+        answers = yield from ask(
+            *(self.rate(record, "support", units, SUPPORT_3, passages=cited, skippable=True) for cited, units in groups)
+        )
         return {verdict.unit.id: verdict for answer in answers for verdict in answer.verdicts}
 
     def _precision(self, record: Record, pairs: Sequence[Pair], found: Mapping[str, Verdict], numbering: str) -> Score:
@@ -177,6 +140,13 @@ def _pairs(record: Record, sentences: Sequence[CitedSentence]) -> list[Pair]:
         (one, cited, replace(one.unit, id=f"{record.id}/citation/{n}", parent=one.unit.id))
         for n, (one, cited) in enumerate(every, 1)
     ]
+
+
+def _grouped(pairs: Iterable[tuple[tuple[Passage, ...], Unit]]) -> list[Group]:
+    groups: dict[tuple[Passage, ...], list[Unit]] = {}
+    for cited, unit in pairs:
+        groups.setdefault(cited, []).append(unit)
+    return list(groups.items())
 
 
 def _is_open(one: CitedSentence, own: Sequence[Verdict]) -> bool:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from ragstone.metrics.base import Flow, Metric, ask
 from ragstone.questions import LIKERT, YES_NO, Batch, Rated, Write, Written
 from ragstone.segment import parts, sentences
-from ragstone.stats.means import reaches
 from ragstone.tokens import usual_tokens
 from ragstone.types import Record, Scale, Score, Unit, Verdict
 
@@ -137,18 +136,14 @@ class ClaimMetric(Metric):
         return {**detail, **{name: value for name, value in more.items() if value}}
 
     def _row(self, verdict: Verdict) -> dict[str, Any]:
-        unit = verdict.unit
-        assert self.threshold is not None
-        decision = None
-        if verdict.value is not None:
-            decision = "ACCEPTED" if reaches(verdict.value, self.threshold) else "REJECTED"
+        unit, decided = verdict.unit, self.outcome(verdict.value)
         return {
             "claim": unit.id,
             "text": unit.text,
             "tokens": round(usual_tokens(unit.text)),
             "part": unit.part,
             "confidence": unit.confidence,
-            "verdict": decision,
+            "verdict": decided and {"PASSED": "ACCEPTED", "FAILED": "REJECTED"}[decided],
             "raw_score": verdict.raw,
         }
 

@@ -110,6 +110,14 @@ def _recall(nuggets: Sequence[Held], vital: float, other: float, strict: bool) -
     )
 
 
+def _words(yes: str, verb: str, lacking: str) -> MetricWords:
+    sentences = {
+        column: Sentence(f"of a topic's {nugget}s {verb} {yes}", lacking.format(nugget=nugget), nugget)
+        for column, nugget in LEADING.items()
+    }
+    return MetricWords(labels(yes), TITLES, sentences)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetRecall(BankMetric):
     """Share of the nuggets, from the record or a bank file, that the response contains, in six columns.
@@ -138,26 +146,8 @@ class NuggetRecall(BankMetric):
     unit = "nugget"
     limits = ("keep", "max_nuggets")
     rank = 60
-    words = MetricWords(
-        labels("in the response"),
-        TITLES,
-        {
-            column: Sentence(f"of a topic's {nugget}s are in the response", "{lack} one of them", nugget)
-            for column, nugget in LEADING.items()
-        },
-    )
-    found_words = MetricWords(
-        labels("found in the response"),
-        TITLES,
-        {
-            column: Sentence(
-                f"of a topic's {nugget}s were found in the response",
-                f"{{have}} a {nugget} that was not fully found",
-                nugget,
-            )
-            for column, nugget in LEADING.items()
-        },
-    )
+    words = _words("in the response", "are", "{{lack}} one of them")
+    found_words = _words("found in the response", "were", "{{have}} a {nugget} that was not fully found")
     table: ClassVar[ScoreTable] = ScoreTable(
         {
             "vital": ("strict_vital", "vital"),
@@ -219,8 +209,7 @@ class NuggetRecall(BankMetric):
         self, record: Record, nuggets: NuggetSet, verdicts: tuple[Verdict, ...], reason: str
     ) -> tuple[Score, ...]:
         # All columns share the verdicts, panel statistics and failures of the mean over all nuggets.
-        incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
-        base = self.mean_score(record, verdicts, reason=reason, incomplete=incomplete)
+        base = self.mean_score(record, verdicts, reason=reason, incomplete=nuggets.incomplete)
         every = [held(verdict) for verdict in verdicts]
         rows = [{"nugget": v.unit.id, "importance": v.unit.importance, "assignment": v.label} for v in verdicts]
         source = "record" if record.nuggets is not None else "created"

@@ -62,6 +62,11 @@ class NuggetSet(Struct, frozen=True):
         return found
 
     @property
+    def incomplete(self) -> str:
+        """Why nuggets are missing; empty if none are."""
+        return f"not all nuggets: {self.failure}" if self.failure else ""
+
+    @property
     def unknown(self) -> str:
         """Say how many nuggets have no importance, and why; empty if all have."""
         count = sum(unit.importance is None for unit in self.units)
@@ -229,10 +234,10 @@ class NuggetMetric(Metric):
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
         """Write the nuggets, rate their importance and then the nuggets; return the weighted mean."""
         written = yield from nuggets_of_response(record, self.max_nuggets)
+        if not written.units and written.failure:
+            return self.nothing(record, "judge_failed", f"no nuggets: {written.failure}")
         if not written.units:
-            if written.failure:
-                return (self.without_value(record, "judge_failed", f"no nuggets: {written.failure}"),)
-            return (self.without_value(record, "empty", "the response contains no nuggets"),)
+            return self.nothing(record, "empty", "the response contains no nuggets")
         nuggets = yield from weighed(record, written)
         (rated,) = yield from ask(self.rate(record, self.asks[-1], unnamed(nuggets.units), GRADE_0_3))
         verdicts = named(rated.verdicts, nuggets.units)
@@ -247,13 +252,12 @@ class NuggetMetric(Metric):
             for v, weight in zip(verdicts, weights, strict=True)
         ]
         detail = {**nuggets.counts(), "rounds": nuggets.rounds, "nuggets": rows}
-        incomplete = f"not all nuggets: {nuggets.failure}" if nuggets.failure else ""
-        full = ""
-        if nuggets.full:
-            full = f"reached max_nuggets ({self.max_nuggets}), so the response may contain more nuggets"
+        full = f"reached max_nuggets ({self.max_nuggets}), so the response may contain more nuggets" * nuggets.full
         reason = "; ".join(filter(None, (nuggets.unknown, full, reason)))
-        score = self.mean_score(record, verdicts, reason=reason, detail=detail, incomplete=incomplete, weights=weights)
-        if score.value is None or incomplete or not nuggets.unknown:
+        score = self.mean_score(
+            record, verdicts, reason=reason, detail=detail, incomplete=nuggets.incomplete, weights=weights
+        )
+        if score.value is None or nuggets.failure or not nuggets.unknown:
             return score
         each = sorted((vital, okay, UNWEIGHED))
         possible = [(w, w) if v.unit.importance else (each[0], each[2]) for v, w in zip(verdicts, weights, strict=True)]

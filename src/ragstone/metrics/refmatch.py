@@ -59,9 +59,10 @@ class RefMatch(Metric):
         """Compute the measures, without a judge."""
         yield from ()
         texts = record.response or "", record.reference or ""
-        return tuple(self._score(record, column, measure(*texts)) for column, measure in MEASURES.items())
-
-    def _score(self, record: Record, column: str, value: float | None) -> Score:
-        if value is None:
-            return self.without_value(record, "empty", "both texts are too short", column=column)
-        return self.exact(record, value, column=column)
+        values = {column: measure(*texts) for column, measure in MEASURES.items()}
+        return tuple(
+            self.without_value(record, "empty", "both texts are too short", column=column)
+            if value is None
+            else self.exact(record, value, column=column)
+            for column, value in values.items()
+        )

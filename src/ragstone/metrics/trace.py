@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 from msgspec.structs import replace
 
 from ragstone.metrics.base import Flow, Metric, ask, best
-from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, MetricWords, ScoreTable, Sentence
+from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, Labels, MetricWords, ScoreTable, Sentence
 from ragstone.questions import SPECIAL, Trace, Traced, key_of
 from ragstone.segment import division, located, sentences, words_in
 from ragstone.stats.means import mean
@@ -52,6 +52,15 @@ SENTENCES: Final = 100_000
 """Maximum number of context sentences; records with more are not judged, so that memory stays bounded."""
 
 
+def _words(labels: Labels, every: str, share: str, of: str, lacking: str) -> MetricWords:
+    titles = {
+        "adherence": f"share of responses with every sentence {every}",
+        "adherence_share": f"share of a response's sentences {share}",
+    }
+    sentence = Sentence(f"In {{}} of the responses, {of}", f"{{have}} a sentence that {lacking}", "sentence")
+    return MetricWords(labels, {**TITLES, **titles}, {"adherence": sentence})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TraceMetric(Metric):
     """RAGBench's four measures, three variants and an average, all from one call.
@@ -77,36 +86,14 @@ class TraceMetric(Metric):
     heading = "TRACe"
     unit = "sentence"
     rank = 50
-    words = MetricWords(
-        labels={**SUPPORTED, "no": "not fully supported"},
-        titles={
-            **TITLES,
-            "adherence": "share of responses with every sentence supported",
-            "adherence_share": "share of a response's sentences that are supported",
-        },
-        sentences={
-            "adherence": Sentence(
-                "In {} of the responses, the contexts support every sentence",
-                "{have} a sentence that is not fully supported",
-                "sentence",
-            )
-        },
-    )
-    found_words = MetricWords(
-        labels=FOUND,
-        titles={
-            **TITLES,
-            "adherence": "share of responses with every sentence found in the contexts",
-            "adherence_share": "share of a response's sentences found in the contexts",
-        },
-        sentences={
-            "adherence": Sentence(
-                "In {} of the responses, every sentence was found in the contexts",
-                "{have} a sentence that was not found",
-                "sentence",
-            )
-        },
-    )
+    words = _words(
+        {**SUPPORTED, "no": "not fully supported"}, "supported", "that are supported",
+        "the contexts support every sentence", "is not fully supported",
+    )  # fmt: skip
+    found_words = _words(
+        FOUND, "found in the contexts", "found in the contexts", "every sentence was found in the contexts",
+        "was not found",
+    )  # fmt: skip
     main_columns = ("adherence",)
     ranked_by: ClassVar[Mapping[str, str]] = {"adherence": "adherence_share"}
     table: ClassVar[ScoreTable] = ScoreTable(
@@ -262,17 +249,10 @@ def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
         }
         for verdict, keys in zip(traced.verdicts, traced.support, strict=True)
     ]
-    found: dict[str, Any] = {"contexts": rows, "response": response}
-    for name in ("relevance_reason", "support_reason", "failure"):
-        if getattr(traced, name):
-            found[name] = getattr(traced, name)
-    if traced.overall is not None:
-        found["overall"] = traced.overall
-    if traced.dropped:
-        found["dropped"] = list(traced.dropped)
-    if traced.parts > 1:
-        found["parts"] = traced.parts
-    return found
+    more: dict[str, Any] = {name: getattr(traced, name) for name in ("relevance_reason", "support_reason", "failure")}
+    more |= {"overall": traced.overall, "dropped": [*traced.dropped], "parts": traced.parts if traced.parts > 1 else ""}
+    given = {name: value for name, value in more.items() if value not in (None, "", [])}
+    return {"contexts": rows, "response": response, **given}
 
 
 def context_sentences(record: Record) -> Iterator[Unit]:

@@ -79,14 +79,16 @@ class Matrix(Struct, frozen=True):
     @property
     def balanced_accuracy(self) -> float | None:
         """The mean recall of the labels that are gold at least once."""
-        found = [scores.recall for scores in map(self.scores, range(len(self.counts))) if scores.recall is not None]
-        return mean(found) if found else None
+        return self._mean("recall")
 
     @property
     def macro_f1(self) -> float | None:
         """The mean F1 of the labels that occur on either side."""
-        found = [scores.f1 for scores in map(self.scores, range(len(self.counts))) if scores.f1 is not None]
-        return mean(found) if found else None
+        return self._mean("f1")
+
+    def _mean(self, measure: str) -> float | None:
+        found = [getattr(self.scores(label), measure) for label in range(len(self.counts))]
+        return mean(known) if (known := [value for value in found if value is not None]) else None
 
     def kappa(self, weights: Weights = "none") -> float | None:
         """Cohen's kappa (Cohen 1960, 1968); None if both sides use the same single label throughout."""

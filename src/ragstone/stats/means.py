@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import Any, overload
 
 from msgspec import Struct
@@ -23,6 +23,8 @@ CHUNK = 1000
 """Number of values kept before they are summed."""
 LARGE = 1000
 """From this many values on, the percentile and the normal interval differ by less than the noise of the former."""
+mean = fmean
+"""Return the arithmetic mean, summed without loss; raise ValueError for no values."""
 
 
 class Interval(Struct, frozen=True):
@@ -62,13 +64,6 @@ def rounded_in(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [rounded_in(each) for each in value]
     return rounded(value) if isinstance(value, float) else value
-
-
-def mean(values: Sequence[float]) -> float:
-    """Return the arithmetic mean, summed without loss; raise ValueError for no values."""
-    if not values:
-        raise ValueError("no values")
-    return math.fsum(values) / len(values)
 
 
 class Mean:
