@@ -301,8 +301,8 @@ def test_a_full_disk_ends_the_run_and_loses_nothing_before(monkeypatch: pytest.M
     weigh(count=5)
     real = store_module.connect
 
-    def small(path: str) -> sqlite3.Connection:
-        connection = real(path)
+    def small(path: str, **more: Any) -> sqlite3.Connection:
+        connection = real(path, **more)
         connection.execute("PRAGMA max_page_count = 25")
         return connection
 

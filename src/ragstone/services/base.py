@@ -71,6 +71,11 @@ class TraceScore(NamedTuple):
     part: str = ""
     passages: Sequence[PassageScore] = ()
 
+    def labelled(self) -> dict[str, str]:
+        """Return the metadata with the label and the part added, for tools whose scores have none."""
+        more = {"label": self.label, "span": self.part}
+        return {**self.metadata, **{name: value for name, value in more.items() if value}}
+
 
 class Pushed(NamedTuple):
     """Number of scores sent and of scores already there, and the traces that the server does not have."""
@@ -98,6 +103,12 @@ class Service(ABC):
     addresses: ClassVar[Sequence[str]]
     keys: ClassVar[Sequence[str]]
 
+    def needed(self, project: str) -> str:
+        """Return the project; raise ConfigError if it is empty."""
+        if not project:
+            raise ConfigError(f"{self.title} needs a project; add --project NAME")
+        return project
+
     @abstractmethod
     def authorization(self, keys: Mapping[str, str]) -> str:
         """Return the Authorization header, empty for none; raise ConfigError if a required key is missing."""
@@ -109,19 +120,6 @@ class Service(ABC):
     @abstractmethod
     def push(self, scores: Sequence[TraceScore]) -> Flow[Pushed]:
         """Send scores idempotently: sending them again changes nothing."""
-
-
-def needed_project(project: str, title: str) -> str:
-    """Return the project; raise ConfigError if it is empty."""
-    if not project:
-        raise ConfigError(f"{title} needs a project; add --project NAME")
-    return project
-
-
-def with_label(score: TraceScore) -> dict[str, str]:
-    """Return the metadata with the label and the part added, for tools whose scores have none."""
-    more = {"label": score.label, "span": score.part}
-    return {**score.metadata, **{name: value for name, value in more.items() if value}}
 
 
 def instant(moment: datetime) -> str:

@@ -24,7 +24,6 @@ from ragstone.services.base import (
     TraceScore,
     Write,
     instant,
-    with_label,
 )
 
 TRACES: Final = 50
@@ -100,5 +99,5 @@ def _score(score: TraceScore) -> dict[str, Any]:
         "value": score.value,
         "dataType": "NUMERIC",
         "comment": said,
-        "metadata": with_label(score),
+        "metadata": score.labelled(),
     }

@@ -20,8 +20,6 @@ from ragstone.services.base import (
     TraceQuery,
     TraceScore,
     Write,
-    needed_project,
-    with_label,
 )
 
 TRACES: Final = 50
@@ -54,7 +52,7 @@ class MLflow(Service):
 
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
         """Write the newest traces first."""
-        named = [("experiment_name", needed_project(wanted.project, self.title))]
+        named = [("experiment_name", self.needed(wanted.project))]
         (found,) = yield [Request("/api/2.0/mlflow/experiments/get-by-name", named)]
         place = {"experiment_id": found["experiment"]["experiment_id"]}
         window = f"timestamp_ms < {wanted.until.timestamp() * 1000:.0f}"
@@ -133,7 +131,7 @@ def _change(place: str, score: TraceScore, there: Mapping[str, Any] | None) -> l
         "source": {"source_type": SOURCES[score.judged_by], "source_id": OWNER},
         "feedback": {"value": score.value},
         "rationale": score.explanation,
-        "metadata": with_label(score),
+        "metadata": score.labelled(),
     }
     if there is None:
         body = {"assessment": wanted}

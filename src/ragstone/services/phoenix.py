@@ -21,7 +21,6 @@ from ragstone.services.base import (
     TraceScore,
     Write,
     instant,
-    needed_project,
 )
 
 TRACES: Final = 50
@@ -47,7 +46,7 @@ class Phoenix(Service):
 
     def pull(self, wanted: TraceQuery, write: Write) -> Flow[tuple[int, int]]:
         """Write the newest traces first, each with all its spans ordered by start time."""
-        project = f"/v1/projects/{quote(needed_project(wanted.project, self.title), safe='')}"
+        project = f"/v1/projects/{quote(self.needed(wanted.project), safe='')}"
         window = [("end_time", instant(wanted.until))]
         window += [("start_time", instant(wanted.since))] if wanted.since else []
         seen = bare = 0

@@ -33,19 +33,11 @@ _DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 _FULL = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR))
 
 
-def connect_current(path: str) -> sqlite3.Connection:
-    """Connect to a store and migrate it; raise StoreError for a newer one, sqlite3.Error for other problems."""
-    connection = connect(path)
-    try:
-        _migrate(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def connect(path: str, *, migrate: bool = False) -> sqlite3.Connection:
+    """Connect so that writes wait for other processes and reach the disk; ``migrate`` an older store first.
 
-
-def connect(path: str) -> sqlite3.Connection:
-    """Connect so that writes wait for other processes and reach the disk."""
+    Raises StoreError for a newer store, sqlite3.Error for other problems.
+    """
     connection = sqlite3.connect(
         path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=64
     )
@@ -53,6 +45,8 @@ def connect(path: str) -> sqlite3.Connection:
         _use_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        if migrate:
+            _migrate(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -138,11 +132,6 @@ def damaged(path: str, found: str) -> StoreError:
 def busy(path: str) -> str:
     """Return the message that another connection has been writing for too long."""
     return f"{path}: another process has kept the store busy for {PATIENCE:g} s; wait for it to end, or {ELSEWHERE}"
-
-
-def gone(path: str) -> str:
-    """Return the message that the file was deleted, or has another name."""
-    return f"{path}: the store was deleted or renamed during the run; move it back to keep its replies and results"
 
 
 def trouble(path: str, error: Exception, what: str) -> StoreError:

@@ -194,7 +194,8 @@ class Store:
         Raises StoreError if the file was deleted or renamed, because nobody would find what is written to it.
         """
         if not self.is_there():
-            raise StoreError(file.gone(self.path))
+            lost = "the store was deleted or renamed during the run; move it back to keep its replies and results"
+            raise StoreError(f"{self.path}: {lost}")
         try:
             return file.begin(self._writer, wait=wait)
         except sqlite3.Error as error:
@@ -396,7 +397,7 @@ class Store:
         copied = "the same command starts a new one"
         with contextlib.suppress(StoreError, sqlite3.Error, OSError):
             file.make_private(self.path)
-            with contextlib.closing(file.connect_current(self.path)) as fresh:
+            with contextlib.closing(file.connect(self.path, migrate=True)) as fresh:
                 copied = recover(aside, fresh)
         return f"it was moved aside to {aside}; {copied}"
 
@@ -407,7 +408,7 @@ class Store:
                 f"{self.path}: not a Ragstone store; left unchanged", hint="use another file with --store"
             )
         try:
-            return file.connect_current(self.path)
+            return file.connect(self.path, migrate=True)
         except sqlite3.Error as error:
             trouble = self._trouble(error, "cannot open the store")
             if not (trouble.damaged and self._renew):
@@ -416,7 +417,7 @@ class Store:
         aside = move_aside(self.path) if file.identity(self.path) == found else ""
         file.make_private(self.path)
         try:
-            connection = file.connect_current(self.path)
+            connection = file.connect(self.path, migrate=True)
             if aside:
                 copied = recover(aside, connection)
                 self.notes.append(f"the store was damaged and was moved aside to {aside}; {copied}")
