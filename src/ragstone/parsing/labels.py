@@ -78,6 +78,8 @@ _SUPPOSED: Final = re.compile(r"\b(?:if|would|could|might|had i)\b[^.!?\n]*[\W\d
 """Matches a text that ends with a condition."""
 _BRACKET: Final = re.compile(r"\s*[\[({]")
 _FENCES: Final = re.compile(r"^\s*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_ALIKE: Final[tuple[tuple[Format, ...], ...]] = (("json", "python_list"), ("markdown", "numbered", "yaml"))
+"""Formats that models confuse and whose readers overlap."""
 _STRUCTURE: Final = re.compile(r"[\[\]{}<>|\t\n,:]|\d")
 
 
@@ -289,10 +291,6 @@ class _Placed(Struct, frozen=True):
     labels: Mapping[int, str | None]
     raw: Mapping[int, str | None]
 
-    @property
-    def full(self) -> bool:
-        return all(label is not None for label in self.labels.values())
-
     def without(self, numbers: Collection[int]) -> _Placed:
         """Return the list without the labels of these units, which the reply contradicts."""
         labels = {number: None if number in numbers else label for number, label in self.labels.items()}
@@ -315,10 +313,12 @@ def _chosen(lists: Sequence[Found], asked: Sequence[int], fmt: Format, answer: s
             (right if len(placed[0]) == len(asked) else partial).append(_Placed(found, *placed))
     whole = right = _apart(right, rank)
     if right:
-        if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in _alike(fmt)]):
+        alike = next((group for group in _ALIKE if fmt in group), (fmt,))
+        if fmt != "adaptive" and (own := [entry for entry in right if entry.found.reader in alike]):
             right = own
         # A list with gaps and no brackets or tags may only explain an earlier one.
-        last = next((entry for entry in reversed(right) if entry.found.strict or entry.full), right[-1])
+        whole_or_strict = (one for one in reversed(right) if one.found.strict or None not in one.labels.values())
+        last = next(whole_or_strict, right[-1])
         # A later list, complete or numbered, may contradict it; so may an earlier one that it does not replace.
         others = [*whole, *(entry for entry in partial if entry.found.numbers)]
         begun = last.found.start
@@ -364,12 +364,6 @@ def _uncut(best: _Placed, answer: str, words: Words) -> _Placed:
     if others and words.cut(text) and answer.endswith(text) and all(raw in words.labels for raw in whole):
         return _Placed(best.found, {**best.labels, last: None}, best.raw)
     return best
-
-
-def _alike(fmt: Format) -> tuple[Format, ...]:
-    """Return the readers accepted for a format: models confuse some formats, and readers overlap."""
-    groups: tuple[tuple[Format, ...], ...] = (("json", "python_list"), ("markdown", "numbered", "yaml"))
-    return next((group for group in groups if fmt in group), (fmt,))
 
 
 def _apart(entries: Sequence[_Placed], rank: Mapping[Format, int]) -> list[_Placed]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 from ragstone.types import Passage, Quote, Span
@@ -66,11 +67,8 @@ def locate(text: str, passages: Sequence[Passage], claimed: str = "") -> Quote:
 
 
 def _found(wanted: str, passages: Sequence[Passage]) -> Quote | None:
-    for passage in passages:
-        if span := _exact(wanted, passage.text):
-            return Quote(passage.id, span, wanted, verbatim=True)
-    for passage in passages:
-        if span := _folded(wanted, passage.text):
+    for find, passage in product((_exact, _folded), passages):
+        if span := find(wanted, passage.text):
             return Quote(passage.id, span, passage.text[span.start : span.end], verbatim=True)
     return None
 

@@ -22,10 +22,8 @@ from ragstone.prompts.templates import FORMS, POSITIONAL, Shape, Template, diges
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from ragstone.parsing import Format
-
 __all__ = [
-    "DEFAULT", "FORMS", "POSITIONAL", "SHARED", "PromptFile", "Shape", "Template", "changed", "conversation", "digest",
+    "DEFAULT", "FORMS", "POSITIONAL", "SHARED", "PromptFile", "Shape", "Template", "changed", "digest",
     "entries", "entry_of", "files_of", "is_path", "load", "parse", "read", "repair", "shape", "split", "stem", "styles",
     "versioned",
 ]  # fmt: skip
@@ -173,20 +171,11 @@ def styles(task: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(split(task, name)[0] for name in files_of(task)))
 
 
-def shape(fmt: Format, language: str = "") -> Shape:
-    """Return the wording that asks for a label format, in the language if available, else in English."""
-    return _shared("formats", fmt, language)
-
-
-def conversation(language: str = "") -> Shape:
-    """Return the wording of a question after earlier turns, in the language if available, else in English."""
-    return _shared("history", DEFAULT, language)
-
-
 @lru_cache(maxsize=64)
-def _shared(task: str, name: str, language: str) -> Shape:
-    entry = entry_of(task, _localized(task, name, language))
-    return parse_shape(entry.text, entry.full_name, SHARED[task])
+def shape(name: str, language: str = "", folder: str = "formats") -> Shape:
+    """Return a shared wording, such as that of a label format, in the language if available, else in English."""
+    entry = entry_of(folder, _localized(folder, name, language))
+    return parse_shape(entry.text, entry.full_name, SHARED[folder])
 
 
 def changed() -> dict[str, str]:

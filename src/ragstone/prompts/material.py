@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
-from ragstone.prompts import conversation, shape
+from ragstone.prompts import DEFAULT, shape
 from ragstone.questions import FORM_OF, Rate, Trace, Write, key_of
 from ragstone.types import TRIVIAL, Passage, Unit
 
@@ -55,7 +55,7 @@ def asked(question: Rate | Write | Trace, language: str = "") -> str:
     """Return the record's question, after its earlier turns if there are any; a blank question stays blank."""
     if not question.history or not question.question.strip():
         return question.question
-    return conversation(language).render(question=question.question, **question.history._asdict())
+    return shape(DEFAULT, language, "history").render(question=question.question, **question.history._asdict())
 
 
 def _write_variables(question: Write, language: str) -> dict[str, Any]:
