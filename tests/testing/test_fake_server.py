@@ -1,4 +1,4 @@
-"""The fake server does each thing that it can be told to do, over real sockets."""
+"""The fake server does each thing that it can be told to do, its limits included, over real sockets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from loopback import Client, asking
 
 from ragstone.testing import Behaviour, FakeServer, Knobs, Scripted
 from ragstone.testing.endpoint import PROSE, Endpoint
+from ragstone.testing.rate_limits import Meter
 
 VERDICTS = {
     "type": "object",
@@ -71,15 +74,6 @@ def test_a_completion_has_the_shape_of_the_real_thing(connect: Connect) -> None:
     assert 100 <= usage["prompt_tokens"] <= 112
     assert usage["completion_tokens"] == 1
     assert usage["total_tokens"] == usage["prompt_tokens"] + 1
-
-
-def test_a_schema_is_answered_with_a_fitting_value(connect: Connect) -> None:
-    """A request that brings a schema gets JSON that fits it."""
-    with FakeServer() as server:
-        got = connect(server).chat(schema=VERDICTS)
-    verdicts = json.loads(got.content)["verdicts"]
-    assert len(verdicts) == 4
-    assert set(verdicts) <= {"yes", "no"}
 
 
 def test_it_starts_inside_a_running_event_loop() -> None:
@@ -248,14 +242,14 @@ def test_retry_after_is_said_in_seconds_or_as_a_date() -> None:
         assert 28 < date.timestamp() - time.time() < 32
 
 
-def test_a_truncated_answer_is_cut_and_says_so() -> None:
-    """A truncated answer is the first half of the answer, finish reason length; asked again it is whole."""
-    with asking(rate_truncated=1.0) as client:
+@pytest.mark.parametrize(("fault", "says", "share"), [("truncated", "length", 1 / 2), ("malformed", "stop", 2 / 3)])
+def test_an_answer_is_cut_and_says_so_or_not(fault: str, says: str, share: float) -> None:
+    """Its first half or two thirds; asked again it is whole."""
+    with asking(**cast("Knobs", {f"rate_{fault}": 1.0})) as client:
         cut, whole = client.chat(schema=VERDICTS), client.chat(schema=VERDICTS, max_tokens=500)
-    assert cut.choice["finish_reason"] == "length"
-    assert whole.choice["finish_reason"] == "stop"
+    assert (cut.choice["finish_reason"], whole.choice["finish_reason"]) == (says, "stop")
     assert whole.content.startswith(cut.content)
-    assert len(cut.content) == len(whole.content) // 2
+    assert len(cut.content) == int(len(whole.content) * share)
 
 
 def test_max_tokens_cuts_an_answer_where_it_is_obeyed() -> None:
@@ -277,13 +271,17 @@ def test_garbage_is_prose_empty_or_null() -> None:
     assert all(json.loads(content)["verdicts"] for content in again)
 
 
-def test_a_reset_closes_the_connection_without_a_reply(connect: Connect) -> None:
-    """The client of a reset request gets nothing, and the next attempt succeeds."""
-    with FakeServer(rate_reset=1.0) as server:
-        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [("reset", (http.client.RemoteDisconnected, ConnectionError)), ("cut", http.client.IncompleteRead)],
+)
+def test_a_connection_is_closed_without_a_reply_or_within_it(fault: str, error: Any, connect: Connect) -> None:
+    """The next attempt succeeds, and is the only one that counts."""
+    with FakeServer(**cast("Knobs", {f"rate_{fault}": 1.0})) as server:
+        with pytest.raises(error):
             connect(server).chat()
         assert connect(server).chat().status == 200
-        assert server.seen == {"reset": 1, 200: 1}
+        assert (server.seen, server.count) == ({fault: 1, 200: 1}, 1)
 
 
 def test_a_hanging_request_is_never_answered(connect: Connect) -> None:
@@ -577,6 +575,8 @@ def test_every_knob_is_typed_and_described() -> None:
         ({"latency": (2, 1)}, "latency"),
         ({"dead_how": "slowly"}, "dead_how"),
         ({"rate_428": 0.1}, "rate_428"),
+        ({"context_limit": 0}, "context_limit: 0 is not a number of tokens"),
+        ({"rate_window": 0}, "rate_window"),
     ],
 )
 def test_a_knob_that_cannot_be_turned_is_named(knobs: Any, named: str) -> None:
@@ -585,3 +585,78 @@ def test_a_knob_that_cannot_be_turned_is_named(knobs: Any, named: str) -> None:
         FakeServer(**knobs)
     with FakeServer() as server, pytest.raises(ValueError, match=named):
         server.configure(**knobs)
+
+
+def test_requests_beyond_the_rate_are_refused_and_told_when_to_come_back() -> None:
+    with asking(rpm=2, rate_window=30) as client:
+        replies = [client.chat() for _ in range(3)]
+        assert client.server.seen == {200: 2, 429: 1}
+    assert [got.status for got in replies] == [200, 200, 429]
+    assert [got.headers["x-ratelimit-remaining-requests"] for got in replies] == ["1", "0", "0"]
+    said = replies[2].headers
+    assert 28_000 < int(said["retry-after-ms"]) <= 30_000
+    assert 28 < int(said["retry-after"]) <= 30
+    assert said["x-ratelimit-limit-requests"] == "2"
+    assert 28 < float(said["x-ratelimit-reset-requests"].removesuffix("s")) <= 30
+
+
+def test_after_its_window_the_rate_is_there_again() -> None:
+    """Who waits as long as was said is let in."""
+    with asking(rpm=1, rate_window=0.5) as client:
+        client.chat()
+        refused = client.chat()
+        assert refused.status == 429
+        time.sleep(int(refused.headers["retry-after-ms"]) / 1000)
+        assert client.chat().status == 200
+
+
+def test_tokens_count_with_the_reply() -> None:
+    """What a reply took is gone from the allowance, and the next request that does not fit is refused."""
+    with asking(tpm=60, rate_window=30) as client:
+        headers = client.chat(schema=VERDICTS).headers
+        assert headers["x-ratelimit-limit-tokens"] == "60"
+        taken = 60 - int(headers["x-ratelimit-remaining-tokens"])
+        assert client.chat("x" * 400).status == 429
+        ((_, first, tokens), (_, second, refused)) = client.server.arrivals
+    assert (first, second, refused) == (200, 429, 0)
+    assert tokens == taken > 10
+
+
+def test_a_thought_goes_before_a_fenced_answer() -> None:
+    """Both come together on the share of requests, and on no other."""
+    with asking() as client:
+        plain = [client.chat(f"{n}", VERDICTS).content for n in range(40)]
+        client.server.configure(rate_think_fenced=0.5)
+        dressed = [client.chat(f"{n}", VERDICTS).content for n in range(40)]
+    struck = [text for text in dressed if text not in plain]
+    assert 8 < len(struck) < 32
+    for text in struck:
+        thought, _, answer = text.partition("</think>")
+        assert thought.startswith("<think>")
+        assert "```json" in answer
+        assert answer.split("```json\n")[1].split("\n```")[0] in plain
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 30), st.integers(1, 80)), max_size=60),
+    st.integers(1, 8) | st.none(),
+    st.integers(80, 200) | st.none(),
+)
+def test_no_window_holds_more_than_the_meter_allows(
+    asked: list[tuple[float, int]], rpm: int | None, tpm: int | None
+) -> None:
+    """Whatever comes when: what was let in never passes a limit in any window, and the wait that is told is enough."""
+    meter, now = Meter(), 0.0
+    taken: list[tuple[float, int]] = []
+    for gap, tokens in asked:
+        now += gap
+        wait = meter.refusal(now, 60.0, rpm, tpm, tokens)
+        if wait:
+            now += wait + 1e-6
+            assert meter.refusal(now, 60.0, rpm, tpm, tokens) == 0
+        meter.take(now, tokens)
+        taken.append((now, tokens))
+    for start, _ in taken:
+        inside = [tokens for at, tokens in taken if start <= at < start + 60]
+        assert rpm is None or len(inside) <= rpm
+        assert tpm is None or sum(inside) <= tpm
