@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-29", "8d91adecb418")
+RULES = ("embedded-29", "fbedd5ee0193")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -55,7 +55,7 @@ _NO_MORE: Final = re.compile(r"\b(?:not|never|n't|no)\b[^.;]{0,24}\b(?:more|over
 _DECADE: Final = re.compile(r"s|\d ?['\u2019]?s\b")  # after a year: "1970s", "1970's"
 _LISTED: Final = re.compile(r"\s*(?:,|,?\s(?:or|and|oder|und|ou|et|o|y|e|и|или)\s)\s*")
 _UNSHARED: Final = frozenset(("year", "decade", "date", "rank", "times", "price"))
-_TH: Final = re.compile(r"\d+(?:st|nd|rd|th)|\w*(?:teenth|tieth|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf)th)")
+_TH: Final = re.compile(r"\d+(?:st|nd|rd|th)")
 _POWERS: Final = {"square": 2, "cubic": 3}
 _BLANK: Final = re.compile(r"[\s\u00a0-]*")
 _TEMPERATURES: Final = {"c": "celsius", "f": "fahrenheit", "celsius": "celsius", "fahrenheit": "fahrenheit"}
@@ -310,8 +310,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         letter = text[end : end + 4].strip(" \u00a0\u00b0\u00ba-").lower()[:1]
         kind = _TEMPERATURES.get(low[at], _TEMPERATURES.get(letter, "degree"))
         return kind, 1.0, kind, at
-    if low[i] in ordinals() or _TH.fullmatch(low[i]):  # "the third working day" is no duration
-        return RANK, 1.0, "", i
+    if low[i] in ordinals() or (_TH.fullmatch(low[i]) and after[:1] != ["century"]):
+        return RANK, 1.0, "", i  # "the third working day" and "the 72nd minute" are no durations
     reach = i + 1 if text[end : end + 1] in {",", ";"} else i + 3  # "in 2004, two years before the crisis"
     for k in range(i + 1, min(reach, size)):
         named = low[k] in units or tokens[k].stem in units
