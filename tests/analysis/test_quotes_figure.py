@@ -88,7 +88,7 @@ def test_members_of_a_panel_that_left_units_unjudged_are_counted() -> None:
     panels.append(verdict(members=(verdict(judge="a"), verdict(judge="b/m@http://b")), number=3))
     counted = Quotes()
     counted.add([score(*panels), score(*panels, metric="n")])
-    assert absences(counted.members()) == [
+    assert absences({"panel": counted.members()}) == [
         "b/m left 2 of 3 units unjudged; for these, only the rest of its panel counts"
     ]
     both(score(*panels))
