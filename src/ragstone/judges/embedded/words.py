@@ -63,6 +63,7 @@ _JOINERS: Final = "\u00ad\u200b\u200c\u200d"
 
 _DAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAYS: Final = [name[:3] for name in _DAY_NAMES]
+_DAY_STEMS: Final = frozenset((*_DAY_NAMES, *_DAYS, "tues", "thur", "thurs", "weekday"))
 _DAY: Final = r"(?:mon|tue|wed|thu|fri|sat|sun)(?:s|rs|(?:s|nes|rs|ur)?days?)?\b"
 _DAY_RANGE: Final = re.compile(
     rf"\b(?:(?P<first>{_DAY})\.?\s?(?:[-\u2013\u2014]|to|through|thru|until|till)\s?(?P<last>{_DAY})|weekdays?\b)",
@@ -371,7 +372,8 @@ def _tokens(text: str, language: str) -> list[Token]:
         if word.negated:
             add(Token(code.denial, start, end, NEGATION))
         last_end = end
-    return _with_days(made, text, code) if language == "en" else made
+    days = language == "en" and any(token.stem in _DAY_STEMS for token in made)
+    return _with_days(made, text, code) if days else made
 
 
 def _with_days(made: list[Token], text: str, code: _Language) -> list[Token]:
