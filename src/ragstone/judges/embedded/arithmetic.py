@@ -24,7 +24,7 @@ FACTORS: dict[str, float] = dict.fromkeys(("half", "halved"), 0.5) | dict.fromke
 FACTORS |= {"thrice": 3.0, "tripled": 3.0}
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
-    r"|lost|gained|come to|(?:in|de)crease[sd]? (?:of|by)"
+    r"|lost|gained|left|come to|(?:in|de)crease[sd]? (?:of|by)"
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )
@@ -131,7 +131,8 @@ def computed(claim: Quantity, evidence: Sequence[Quantity], *, adding: bool, cha
             if any(math.isclose(100 * share, want, rel_tol=slack) for share in shares):
                 return True
         if adding and one.dimension == other.dimension and claim.dimension in ("", one.dimension):
-            if any(math.isclose(made, want, rel_tol=slack) for made in (a + b, abs(a - b))):
+            exact = HEDGED if claim.hedged else 1e-6
+            if any(math.isclose(made, want, rel_tol=exact) for made in (a + b, abs(a - b))):
                 return True
         elif one.dimension == other.dimension == "year" and abs(a - b) == claim.written:
             return claim.unit.startswith("year")

@@ -9,12 +9,26 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ragstone.judges.embedded.quantities import Quantity, quantities
-from ragstone.judges.embedded.thesaurus import slot_lists, word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token
+from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
+from ragstone.judges.embedded.verbs import finite
+from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token, function_stems, stem_of
 from ragstone.segment import SHOWN, shortened
 
 SCOPE: Final = 7  # words after a negation that it can affect
 _BREAKS: Final = re.compile(r"[;,.!?()\u2014]|\s-\s")
+REFERS: Final = 40  # characters before a number searched for a reference to passages: "passages 1, 2 and 3"
+_MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
+"""The number of a list item, at the start of a statement or left inside it."""
+
+_IN_NAME: Final = re.compile(
+    r"(?:[^\W\d_]-|[*\u00d7]\s?"
+    r"|\b(?:passage|context|document|source|paragraph|excerpt)s? (?:\d+(?:,| and|, and) ){0,5})\Z",
+    re.IGNORECASE,
+)
+_TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
+"""Characters that connect a number to preceding text, so it is not a list marker: "2-1", "6-12"."""
+
+_NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
 _PREFIXED: Final = re.compile(r"-\w")
 
@@ -170,3 +184,27 @@ def _denying() -> dict[str, set[str]]:
         for word in words.split():
             found.setdefault(word, set()).add(after)
     return found
+
+
+def marks_item(text: str, one: Quantity) -> bool:
+    """Return whether a number is that of a list item ("Open the list 2.", not "is over 2.") or has no value."""
+    if _named(text, one):
+        return True
+    if one.dimension or _MARKER.match(text, one.start) is None or _TIED.search(text, 0, one.start):
+        return False
+    before = text[: one.start].split()
+    last = before[-1].lower() if before else ""
+    value = one.bound or stem_of(last, LANGUAGE) in function_stems(LANGUAGE) or finite(before)
+    counted = last in word_set("numbered") or (last.endswith(":") and one.written != 1)  # "No. 7.", "Expiry: 5."
+    return text[one.end] == ")" or not (counted or (last.isalpha() and value))
+
+
+def of_name(side: ParsedStatement, one: Quantity) -> bool:
+    """Return whether a number is part of a name ("Windows 11") or has no value for another reason."""
+    behind = one.at > 0 and not one.dimension and side.tokens[one.at - 1].kind == NAME and side.between(one.at) == " "
+    return behind or _named(side.text, one)
+
+
+def _named(text: str, one: Quantity) -> bool:
+    """Return whether a number is part of a name ("Tetraspanin-3"), a factor ("* 100"), or a passage number."""
+    return bool(_IN_NAME.search(text, max(0, one.start - REFERS), one.start) or _NO_VALUE.match(text, one.start))

@@ -310,7 +310,8 @@ def _unit(tokens: Sequence[Token], low: list[str], text: str, i: int, value: flo
         letter = text[end : end + 4].strip(" \u00a0\u00b0\u00ba-").lower()[:1]
         kind = _TEMPERATURES.get(low[at], _TEMPERATURES.get(letter, "degree"))
         return kind, 1.0, kind, at
-    if low[i] in ordinals() or (_TH.fullmatch(low[i]) and after[:1] != ["century"]):
+    timed = _TH.fullmatch(low[i]) and after and after[0] != "century" and units.get(after[0], ("",))[0] == "time"
+    if low[i] in ordinals() or timed:
         return RANK, 1.0, "", i  # "the third working day" and "the 72nd minute" are no durations
     reach = i + 1 if text[end : end + 1] in {",", ";"} else i + 3  # "in 2004, two years before the crisis"
     for k in range(i + 1, min(reach, size)):

@@ -7,6 +7,7 @@ the same sort, and the statement's own is that of other units, the statement mix
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -213,6 +214,11 @@ def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | No
         mine = [(line, one) for one in units(line) if any(own.stems <= of.stems for of in one.holders)]
         if acting and _carried(aligned, [j for j in known if j == _deed(own)], mine):
             return None
+        numbers = [one.at for one in aligned.quantities if one.at in known and one.dimension not in ("year", "date")]
+        told = sum(map(aligned.weight.__getitem__, numbers)) if numbers else math.inf
+        same = [held for held in mine if held[1].subject and own.stems <= held[1].subject.stems]
+        if _carried(aligned, numbers, same) >= told and _carried(aligned, known, same) >= MOST * total:
+            return None  # "the Pro has 32 GB of memory", evidence: "it has 16 GB of memory; the Pro has 32 GB"
         for there in units(line):
             alone, both = (_carried(aligned, known, [(line, there), *some]) for some in ((), mine))
             whole, verb = both >= SAID * total, _carried(aligned, known[:1], [(line, there)])

@@ -14,13 +14,13 @@ from ragstone.judges.embedded.alignment import FITS, MOSTLY, Alignment, Clash, L
 from ragstone.judges.embedded.arithmetic import computable, derived
 from ragstone.judges.embedded.conditions import is_part
 from ragstone.judges.embedded.contrasts import foreign
-from ragstone.judges.embedded.parsed_statement import ParsedStatement
+from ragstone.judges.embedded.parsed_statement import ParsedStatement, marks_item, of_name
 from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
+from ragstone.judges.embedded.roles import units
 from ragstone.judges.embedded.substitutions import SPEAKING
-from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, synonymous, word_set
-from ragstone.judges.embedded.verbs import finite
+from ragstone.judges.embedded.thesaurus import opposites, synonymous, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems
 from ragstone.segment import shortened
 
 LIKELY: Final = 0.6  # minimum fit, relative to the best place, for a value to be named as the nearest
@@ -28,24 +28,11 @@ NEAR: Final = 0.8  # ... for another place of the same value to count like its b
 NEXT: Final = 2  # maximum distance of numbers next to each other: "11 and 15"
 NAMED: Final = 3  # minimum length of a name, not "code E 7"
 AHEAD: Final = 8  # words around an old value: before it for a verb of change, after it for the new value
-REFERS: Final = 40  # characters before a number searched for a reference to passages: "passages 1, 2 and 3"
 LIMIT: Final = 10  # characters before a number that are quoted to show its limit
-_MARKER: Final = re.compile(r"\b\d{1,2}(?:[.)](?:\s+(?=[^\W\d_a-z])|$)|\)\s)")
-"""The number of a list item, at the start of a statement or left inside it."""
-
-_IN_NAME: Final = re.compile(
-    r"(?:[^\W\d_]-|[*\u00d7]\s?"
-    r"|\b(?:passage|context|document|source|paragraph|excerpt)s? (?:\d+(?:,| and|, and) ){0,5})\Z",
-    re.IGNORECASE,
-)
-_TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
-"""Characters that connect a number to preceding text, so it is not a list marker: "2-1", "6-12"."""
-
 _HYPHENED: Final = re.compile(r"(?:-[^\W\d_]+)+")
 _IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
 _DEFINITE: Final = frozenset(("the", "all", "these"))
 _PARTED: Final = frozenset(("which", "whom", "them"))
-_NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
 _AGED: Final = frozenset(("aged", "age"))
 _NOW: Final = frozenset(("now", "today", "currently", "nowadays", "current"))
@@ -76,7 +63,7 @@ def values(aligned: Alignment) -> Clash | None:
 
     for one in own:
         refers = not (one.dimension or one.unit) and aligned.words[max(0, one.at - 2) : one.at] == ["of", "the"]
-        found = None if refers or _marks_item(aligned.text, one) else _number(aligned, one, own, known)
+        found = None if refers or marks_item(aligned.text, one) else _number(aligned, one, own, known)
         if found is not None:  # not "the smaller of the *two*"
             return found
     return None
@@ -91,30 +78,6 @@ def _numbered(aligned: Alignment, i: int, kind: str = "number") -> Clash | None:
     return None
 
 
-def _marks_item(text: str, one: Quantity) -> bool:
-    """Return whether a number is that of a list item ("Open the list 2.", not "is over 2.") or has no value."""
-    if _named(text, one):
-        return True
-    if one.dimension or _MARKER.match(text, one.start) is None or _TIED.search(text, 0, one.start):
-        return False
-    before = text[: one.start].split()
-    last = before[-1].lower() if before else ""
-    value = one.bound or stem_of(last, LANGUAGE) in function_stems(LANGUAGE) or finite(before)
-    counted = last in word_set("numbered") or (last.endswith(":") and one.written != 1)  # "No. 7.", "Expiry: 5."
-    return text[one.end] == ")" or not (counted or (last.isalpha() and value))
-
-
-def _of_name(side: ParsedStatement, one: Quantity) -> bool:
-    """Return whether a number is part of a name ("Windows 11") or has no value for another reason."""
-    behind = one.at > 0 and not one.dimension and side.tokens[one.at - 1].kind == NAME and side.between(one.at) == " "
-    return behind or _named(side.text, one)
-
-
-def _named(text: str, one: Quantity) -> bool:
-    """Return whether a number is part of a name ("Tetraspanin-3"), a factor ("* 100"), or a passage number."""
-    return bool(_IN_NAME.search(text, max(0, one.start - REFERS), one.start) or _NO_VALUE.match(text, one.start))
-
-
 Held = tuple[float, Line, Quantity]
 """The fit of a quantity's place, its sentence, and the quantity."""
 
@@ -127,7 +90,7 @@ def _number(
     aligned: Alignment, one: Quantity, own: Sequence[Quantity], known: Callable[[Line], frozenset[int]]
 ) -> Clash | None:
     i = one.at
-    spelled, named = aligned.tokens[i].kind != NUMBER, _of_name(aligned, one)
+    spelled, named = aligned.tokens[i].kind != NUMBER, of_name(aligned, one)
     itself = _tokens_of(aligned, one)
     every: list[tuple[Line, Quantity]] = []
     same: list[Held] = []
@@ -141,7 +104,7 @@ def _number(
             if theirs.at in known(line):
                 if agree(one, theirs) and not (lasting and theirs.dimension == "clock"):
                     same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif rivals(one, theirs) and (named or not _of_name(line, theirs)):
+            elif rivals(one, theirs) and (named or not of_name(line, theirs)):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     groups = {(line, theirs.group) for _, line, theirs in same if theirs.group >= 0}
     other = [held for held in other if (held[1], held[2].group) not in groups]  # "3, 5 or 7 nodes"
@@ -185,11 +148,11 @@ def _displaced(
     best, rival = max(same, key=FIT), max(other, key=FIT, default=None)
     theirs, spelled = best[2], aligned.tokens[i].kind != NUMBER
     near = [held for held in same if held[0] >= LIKELY * best[0]]
-    bare = not one.unit and not _of_name(best[1], theirs)
+    bare = not one.unit and not of_name(best[1], theirs)
     counted = one.dimension == "" and one.unit == theirs.unit and not bare
     if rival is None or rival[0] < FITS or (counted and one.unit != rival[2].unit) or (spelled and one.hedged):
         return None  # "8 new cases", evidence: "12 fever cases, including 8 new cases"; "a month"
-    others = [mine for mine in own if mine is not one and mine.dimension != RANK and not _of_name(aligned, mine)]
+    others = [mine for mine in own if mine is not one and mine.dimension != RANK and not of_name(aligned, mine)]
     if any(_together(others, line) and not _together(others, rival[1]) for _, line, _ in near):
         return None  # two numbers of the statement occur in one sentence
     if any(_side_by_side(one, mine, held) for mine in others for held in near):
@@ -201,8 +164,11 @@ def _displaced(
     if told and aligned.weight_in(best[1]) > aligned.weight_in(rival[1]):
         return None  # its own sentence has more of the statement
     names = {aligned.stems[k] for k in aligned.content if aligned.tokens[k].kind == NAME and k not in itself}
+    names = {stem for stem in names if not opposites(stem, aligned.language)}  # not days
     if names <= best[1].places.keys() and best[0] >= NEAR * rival[0]:
         other = [held for held in other if not names or _names(held[1], names)]
+    if names and names <= _said(best[1], theirs):  # "the Pro has 1 TB", evidence: "it has 512 GB; the Pro has 1 TB"
+        other = [held for held in other if held[1] is not best[1] or names & _said(*held[1:])]
     other = [held for held in other if not (_told(one, others, held) or _of_sibling(aligned, itself, held, near))]
     rival = max(other, key=FIT, default=None)
     if rival is None:
@@ -246,13 +212,17 @@ def _part_of(aligned: Alignment, line: Line, whole: Quantity) -> Held | None:
     """Return 900 for the 4,200 of "4,200 objects, of which 900 are on display", if a statement is about the part."""
     behind = (one for one in line.quantities if one.at > whole.last)
     part = next((one for one in behind if {line.word(one.at - 1), line.word(one.last + 2)} & _PARTED), None)
+    light = function_stems(aligned.language)
+    before = (one for one in line.quantities if one.last == whole.at - 3 and line.word(whole.at - 2) == "of")
+    first = next((one for one in before if rivals(whole, one) and line.tokens[one.at].stem not in aligned.stems), None)
+    if first is not None and line.tokens[first.at - 1].stem in {*aligned.stems} - light:
+        return 0.0, line, first  # "closed 210 stores", evidence: "closed 14 of its 210 stores"
     if part is None or not rivals(whole, part) or line.tokens[part.at].stem in aligned.stems:
         return None
-    light = function_stems(aligned.language)
     told = {line.tokens[p].stem for p in line.inside(part.at) if p > part.last} - light
-    before = {token.stem for token in line.tokens[: part.at]} - light
+    ahead = {token.stem for token in line.tokens[: part.at]} - light
     said = told.intersection(aligned.stems)
-    return (0.0, line, part) if said and 2 * len(said) >= len(told) and not said & before else None
+    return (0.0, line, part) if said and 2 * len(said) >= len(told) and not said & ahead else None
 
 
 def _absent(
@@ -273,7 +243,7 @@ def _absent(
         return None
     if aligned.stems[i] in aligned.premises and (rival is None or rival[0] < FITS):
         return None  # the question says so
-    if _of_name(aligned, one):
+    if of_name(aligned, one):
         return _numbered(aligned, i, "name") or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
     if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
         if aligned.word(i - 1) in _AGED:
@@ -328,11 +298,22 @@ def _told(one: Quantity, others: Sequence[Quantity], held: Held) -> bool:
 
 def _of_sibling(aligned: Alignment, itself: frozenset[int], held: Held, near: Sequence[Held]) -> bool:
     """Return whether a number is that of another day or the like than the statement's, which ``near`` ones are of."""
-    there, *theirs = ({line.tokens[p].stem for p in line.inside(one.at)} for _, line, one in (held, *near))
+    there, *theirs = (_clause(line, one) for _, line, one in (held, *near))
     return any(
         not there.isdisjoint(opposites(stem, aligned.language)) and any(stem in some for some in theirs)
         for stem in {aligned.stems[i] for i in aligned.content if i not in itself} - there
     )
+
+
+def _said(line: Line, one: Quantity) -> set[str]:
+    """Return the stems of what is said of one subject, with a number."""
+    of = next((unit for unit in units(line) if unit.first <= one.at <= unit.last), None)
+    return {token.stem for token in line.tokens[of.first : of.last + 1]} if of else _clause(line, one)
+
+
+def _clause(line: Line, one: Quantity) -> set[str]:
+    """Return the stems of a number's clause."""
+    return {line.tokens[p].stem for p in line.inside(one.at)}
 
 
 def _names(line: Line, names: set[str]) -> bool:
@@ -407,8 +388,10 @@ def _named_by(line: Line, one: Quantity) -> str:
     """Return the stem of whom a quantity is for, if it occurs only there; empty if there is none."""
     behind = (one.last + 1, one.last + 3)[: 1 + bool(one.per)]  # "95 euros per night *for two*"
     at = next((k + 1 for k in behind if line.word(k) in _BINDING), len(line.tokens))
+    definite = line.words[at - 1 : at + 1] == ["at", "the"]  # "at the *airport*"
+    at += definite
     token = line.tokens[at] if at < len(line.tokens) else None
-    named = token and (token.kind != WORD or line.words[at].endswith("s")) and line.words[at].isalpha()
+    named = token and (definite or token.kind != WORD or line.words[at].endswith("s")) and line.words[at].isalpha()
     stem = token.stem if token and named else ""
     return stem if line.places.get(stem) == [at] else ""
 
