@@ -19,14 +19,15 @@ from stage import GOOD, QUICK, SlowBackend, about, metrics, only, prompted, reco
 from ragstone import config
 from ragstone.engine import calls as engine_calls
 from ragstone.engine.route import Route, Routes
+from ragstone.engine.settings import Limits
 from ragstone.engine.tally import cause_of
-from ragstone.errors import BackendError, ConfigError
-from ragstone.judges.base import Call, RateLimits, Reply
+from ragstone.errors import BackendError, ConfigError, TemplateError
+from ragstone.judges.base import Call, Dialogue, RateLimits, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
-from ragstone.questions import Question, Task
+from ragstone.questions import SAMPLE, Question, Task
 from ragstone.store.database import Store
-from ragstone.testing import FakeServer, Scripted, ScriptedJudge
+from ragstone.testing import FakeServer, Scripted, ScriptedBackend, ScriptedJudge
 from ragstone.types import Record
 
 REAL = config.ENGINE
@@ -204,21 +205,68 @@ def test_a_refusal_that_concerns_certain_texts_stops_no_other(name: str) -> None
     assert (outcome.statuses.count("scored"), outcome.statuses.count("judge_failed")) == (88, 12)
 
 
-def test_an_error_in_the_code_of_a_judge_that_is_checked_is_a_failed_call() -> None:
-    """The check is no edge of its own: the endpoint counts as lost, with what its calls said."""
-    known = list[str]()
+class CannotBeChecked(ScriptedJudge):
+    """It has no prompt for the short text, or its code fails."""
+
+    def dialogue(self, question: Question[Any], *, repeat: int = 0) -> Dialogue:
+        if question is SAMPLE:
+            raise TemplateError("no prompt")
+        return super().dialogue(question, repeat=repeat)
+
+
+@pytest.mark.parametrize(("known", "said"), [(1, "(5 calls in a row failed"), (0, "(16 attempts in a row failed)")])
+def test_a_judge_that_cannot_be_checked_is_lost_with_what_its_calls_said(known: int, said: str) -> None:
+    """What the check itself fails at is nobody's concern."""
+    seen = list[str]()
 
     def script(question: Question[Any]) -> Any:
-        if about(question) in known:
+        if about(question) in seen:
             raise ZeroDivisionError
-        if known:
-            raise retryable(status=500)
-        known.append(about(question))
-        return "2"
+        seen.append(about(question))
+        if len(seen) <= known:
+            return "2"
+        raise retryable(status=500) if known else BackendError("judge: HTTP 400: sorry", status=400, general=True)
 
-    judge = ScriptedJudge(script, concurrency=1)
-    outcome = weigh(records(20), WHOLE, judge, settings=replace(REAL, tries=1))
-    assert "HTTP 500: sorry (5 calls in a row failed" in str(outcome.error)
+    outcome = weigh(records(20), WHOLE, CannotBeChecked(script, concurrency=1), settings=replace(REAL, tries=1))
+    assert f"sorry {said}" in str(outcome.error)
+
+
+def test_a_check_that_the_budget_does_not_allow_leaves_the_error_as_it_was() -> None:
+    def answer(request: dict[str, Any]) -> Scripted | None:
+        return Scripted("No such key.", status=401) if "It is r2" in str(request) else None
+
+    given = [record("r1", "It boils. " * 2000), record("r2")]
+    with FakeServer(answer=answer) as server:
+        outcome = weigh(given, WHOLE, prompted(server), settings=replace(REAL, limits=Limits(tokens=28_000)))
+        assert server.seen == {200: 1, 401: 1}
+    assert str(outcome.error).endswith("HTTP 401: No such key.")
+
+
+@pytest.mark.parametrize("trouble", [None, ZeroDivisionError("at all"), ConfigError("at all")])
+def test_an_attempt_without_a_reply_is_lost_and_takes_from_the_budget(
+    trouble: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Be it for its deadline or for an error in the judge's code, which fails that call and no other."""
+
+    def script(_: Question[Any]) -> Any:
+        raise trouble or AssertionError
+
+    monkeypatch.setattr(ScriptedBackend, "free", False)
+    judge = ScriptedJudge(script) if trouble else slow_judge(lambda _: 1e6)
+    outcome = weigh(records(6), WHOLE, judge, settings=replace(QUICK, limits=Limits(calls=3)), run=virtual.run)
+    tally = outcome.tally
+    assert str(outcome.error) == "reached --max-calls 3: 0 answered, 3 without a reply"
+    assert (tally.sent, tally.lost, tally.failed, outcome.statuses) == (3, 3, 3, ["judge_failed"] * 3)
+
+
+def test_a_judge_that_cannot_be_opened_fails_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def opened(_: Any) -> None:
+        raise ConfigError("no file")
+
+    monkeypatch.setattr(ScriptedBackend, "open", opened)
+    outcome = weigh(records(3), WHOLE, ScriptedJudge(GOOD))
+    assert (outcome.error, outcome.tally.failed, outcome.statuses) == (None, 3, ["judge_failed"] * 3)
+    assert "scripted: internal error: ConfigError: no file" in outcome.reasons[0]
 
 
 def test_a_hanging_call_meets_its_deadline() -> None:

@@ -281,12 +281,13 @@ class Calls:
                     end = begun + self._settings.deadline if end is None else end + begun - queued
                     turn.sent = True
                     reserved.send()
-                    reply = await self._attempt(judge, call, flight, begun, min(end, queue.breaker.end or end))
+                    reply = await self._attempt(backend, call, flight, begun, min(end, queue.breaker.end or end))
                     reserved.settle(reply.usage, reply.requests)
             except (BudgetReached, Elsewhere):
                 raise
-            except BackendError as error:
-                trouble = error.with_traceback(None)  # break the reference cycle through the traceback
+            except (BackendError, TimeoutError) as error:
+                trouble = error if isinstance(error, BackendError) else self._expired(judge)
+                trouble.__traceback__ = None  # break the reference cycle
                 self._waste(judge, call, trouble.spent)
                 if turn is not None:
                     queue.refused(turn, call, trouble, _backoff)
@@ -307,6 +308,8 @@ class Calls:
                 self._tally.retry(trouble, pause)
                 await asyncio.sleep(pause)
                 end = (end or 0.0) + queue.pace.paused_since(now, self._loop.time())  # nor does a pause of the endpoint
+            except Exception as error:  # noqa: BLE001 - the edge: a fault in a backend's code is a failed call
+                return Failed(f"{judge.name}: internal error: {type(error).__name__}: {error}")
             else:
                 taken, turn = turn, None  # released in _answered
                 self._answered(judge, taken, call, flight, reply)
@@ -328,9 +331,9 @@ class Calls:
         for note in reply.notes:
             self._tally.notes[f"{judge.name}: {note}"] += 1
 
-    async def _attempt(self, judge: Judge, call: Call, flight: Flight, begun: float, end: float) -> Reply:
+    async def _attempt(self, backend: Backend, call: Call, flight: Flight, begun: float, end: float) -> Reply:
         """Send once; ``flight.sent`` is true meanwhile."""
-        backend, flight.sent = judge.backend, True
+        flight.sent = True
         request = call if flight.shared is call.shared else replace(call, shared=None)
         try:
             # A backend with a timeout of its own needs no second timer, which costs as much as parsing.
@@ -338,13 +341,6 @@ class Calls:
                 return await backend.send(request)
             async with asyncio.timeout_at(end):
                 return await backend.send(request)
-        except TimeoutError:
-            said = f"{judge.name}: no reply within the deadline of {self._settings.deadline:g} s"
-            raise BackendError(said, judge=judge.name, retryable=True) from None
-        except RagstoneError:
-            raise
-        except Exception as error:
-            raise BackendError(f"{judge.name}: internal error: {type(error).__name__}: {error}") from error
         finally:
             flight.sent = False
 
@@ -369,9 +365,9 @@ class Calls:
         """
         backend, queue = judge.backend, self._queue(judge.backend)
         known = self._known.get(id(backend))
-        if known is None and error.general and judge.can(SAMPLE.task):
-            known = next(judge.dialogue(SAMPLE))[0]
-        if known is None or error.busy or not (error.status or error.lost or error.spent) or self._closing:
+        if known is None and not (error.general and judge.can(SAMPLE.task)):
+            return False
+        if error.busy or not (error.status or error.lost or error.spent) or self._closing:
             return False
         answered = queue.breaker.answers
         async with self._checks[id(backend)]:
@@ -381,15 +377,17 @@ class Calls:
                 return True
             turn: Turn | None = None
             try:
+                known = known or next(judge.dialogue(SAMPLE))[0]
                 async with Reservation(self._budget, judge, known) as reserved:
                     turn = await queue.enter(known, first=True)
                     turn.sent = True
                     reserved.send()
                     begun = self._loop.time()
-                    reply = await self._attempt(judge, known, Flight(), begun, begun + self._settings.deadline)
+                    reply = await self._attempt(backend, known, Flight(), begun, begun + self._settings.deadline)
                     reserved.settle(reply.usage, reply.requests)
-            except BackendError as failure:
-                self._waste(judge, known, failure.spent)
+            except Exception as failure:  # noqa: BLE001 - also if the budget or the judge allows no check
+                if known is not None:
+                    self._waste(judge, known, getattr(failure, "spent", None))
                 return False
             else:
                 queue.answered(turn, known, reply)
@@ -402,6 +400,10 @@ class Calls:
             self._failures[id(backend)] = 0
             self._worked[id(backend)] = begun
             return True
+
+    def _expired(self, judge: Judge) -> BackendError:
+        said = f"{judge.name}: no reply within the deadline of {self._settings.deadline:g} s"
+        return BackendError(said, judge=judge.name, retryable=True)
 
     def _charge(self, judge: Judge, call: Call, usage: Usage) -> None:
         """Put an answered call on the bill."""
