@@ -16,6 +16,7 @@ from ragstone.api import Prune, RunOptions, assign_nuggets, create_nuggets, prun
 from ragstone.errors import ConfigError
 from ragstone.judges.base import Failed, Judge
 from ragstone.metrics.nugget_recall import NuggetRecall
+from ragstone.output.formats.assignments import assignment as assignment_of
 from ragstone.questions import Question, Rate, Write
 from ragstone.testing import ScriptedJudge
 
@@ -206,8 +207,11 @@ def board(tmp_path: Path, *rows: dict[str, Any], **more: Any) -> dict[tuple[str,
 
 @pytest.mark.parametrize("labels", ["SSN", "SN", "SPN", "S"])
 @pytest.mark.parametrize("weight", [1, 3])
-def test_a_file_assigned_by_a_panel_has_the_scores_of_its_run(tmp_path: Path, labels: str, weight: int) -> None:
-    """Its labels are only those nearest to the values of the panel."""
+@pytest.mark.parametrize("old", [False, True])
+def test_a_file_assigned_by_a_panel_has_the_scores_of_its_run(
+    tmp_path: Path, labels: str, weight: int, *, old: bool
+) -> None:
+    """Its labels are only those nearest to the values of the panel. Earlier versions kept their strict values apart."""
     grades = {"S": "support", "P": "partial_support", "N": "not_support"}
     judges = [ScriptedJudge({"assign": grades[label]}, name=f"j{n}") for n, label in enumerate(labels)]
     (tmp_path / "r.toml").write_text(f"[panel.weights]\nj0 = {weight}\n", encoding="utf-8")
@@ -216,11 +220,18 @@ def test_a_file_assigned_by_a_panel_has_the_scores_of_its_run(tmp_path: Path, la
     given = RunOptions(judge=panel, store=tmp_path / "panel.db", nuggets=bank, config=tmp_path / "r.toml")
     found: list[bytes] = []
     run = assign_nuggets([topic("q1", "x", run_id="a")], given, found.append)
-    (tmp_path / "assigned.jsonl").write_bytes(found[0] + b"\n")
+    result = run["q1"].typed
+    assert json.loads(found[0]) == assignment_of(result)
+    for score in result["scores"] if old else ():
+        rows = score["detail"].get("nuggets", [])
+        for row, verdict in zip(rows, score["verdicts"], strict=True):
+            if "strict" in verdict:
+                row["strict"] = verdict.pop("strict")
+    lines(tmp_path / "assigned.jsonl", assignment_of(result) or {})
     values = score_nuggets(tmp_path / "assigned.jsonl").board.entries["a", "q1"].values
-    scores = pytest.approx({score["metric"]: score["value"] for score in run["q1"]["scores"]})
+    scores = pytest.approx({score["metric"]: score["value"] for score in result["scores"]})
     assert {f"nugget_recall.{name}": value for name, value in values.items()} == scores
-    units = judged_units(run["q1"].typed, [])["nugget_recall"]
+    units = judged_units(result, [])["nugget_recall"]
     again = replay(NuggetRecall(), units.result, units.by_judge(), units.traced())
     assert {score.metric: score.value for score in again.scores} == scores
     run.store.close()

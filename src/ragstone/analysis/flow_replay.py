@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ragstone.analysis.run import unit_text
+from ragstone.analysis.verdicts import with_strict
 from ragstone.metrics import column_of, known
 from ragstone.metrics.base import Metric
 from ragstone.questions import YES_NO, Answer, Question, Rate, Rated, Trace, Traced, Write, Written, written_kind
@@ -161,7 +162,7 @@ class JudgedUnits:
         self.detail: dict[str, Any] = next((s["detail"] for s in self.scores.values() if s.get("detail")), {})
         self._own: dict[str, list[VerdictDict]] = defaultdict(list)
         for one in self.scores.values():
-            for verdict in one["verdicts"]:
+            for verdict in with_strict(one):
                 self._own[verdict["unit"]].append(verdict)
         self.verdicts = {unit: [verdict] for unit, verdict in self._marked()} if mark else self._own
 

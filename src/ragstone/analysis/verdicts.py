@@ -33,6 +33,12 @@ def with_verdicts(result: Mapping[str, Any] | ResultDict, score: Mapping[str, An
     return found
 
 
+def with_strict(score: Mapping[str, Any] | ScoreDict) -> list[VerdictDict]:
+    """Return a score's own verdicts; in results of earlier versions, their ``strict`` is in its detail."""
+    strict = {row["nugget"]: row["strict"] for row in score.get("detail", {}).get("nuggets", ()) if "strict" in row}
+    return [v | {"strict": strict[v["unit"]]} if v["unit"] in strict else v for v in score["verdicts"]]
+
+
 def reason_of(result: Mapping[str, Any] | ResultDict, score: Mapping[str, Any] | ScoreDict) -> str:
     """Return why a score has its value: its own reason, else that of the score that holds its verdicts."""
     holder = next((s for s in result["scores"] if s["metric"] == score.get("verdicts_in")), score)

@@ -10,6 +10,7 @@ import orjson
 
 from ragstone.analysis.leaderboard import run_of
 from ragstone.analysis.run import Run
+from ragstone.analysis.verdicts import with_strict
 from ragstone.metrics import of_score
 from ragstone.output.export import line_format
 from ragstone.questions import SUPPORT_3
@@ -30,7 +31,7 @@ def assignment(result: Mapping[str, Any]) -> dict[str, Any] | None:
     if score is None:
         return None
     units = {unit["id"]: unit for unit in result["units"]}
-    nuggets = [_assigned(units[verdict["unit"]], verdict) for verdict in score["verdicts"]]
+    nuggets = [_assigned(units[verdict["unit"]], verdict) for verdict in with_strict(score)]
     response = result["response"] or ""
     blank = not nuggets and score["status"] == "empty" and not response.strip()
     if blank:
