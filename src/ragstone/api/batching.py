@@ -26,7 +26,7 @@ from ragstone.engine.calls import Awaited, Missing
 from ragstone.engine.run import Engine
 from ragstone.engine.settings import Amount
 from ragstone.engine.tally import Tally
-from ragstone.errors import BackendError, BatchPending, ConfigError, InputError
+from ragstone.errors import BackendError, BatchPending, ConfigError, InputError, RagstoneError
 from ragstone.judges.base import SMALL, Batching, Call, Failed, Judge, Reply, Usage, reply_from_json, reply_to_json
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec
@@ -67,13 +67,13 @@ async def in_waves(plan: Plan, options: RunOptions) -> list[str]:
                 if not rows:
                     return notes
                 if not options.wait or any(row.status == "export" for row in rows):  # only an import ends an export
-                    pending = _pending(rows, begun)
-                    pending.__notes__ = notes
-                    raise pending
+                    raise _pending(rows, begun)
                 if before != (before := [row.id for row in rows]):
                     pause = POLL[0]
-            except BackendError as error:
-                if not (options.wait and error.retryable):
+            except RagstoneError as error:
+                if not (options.wait and isinstance(error, BackendError) and error.retryable):
+                    for note in notes:
+                        error.add_note(note)
                     raise
             await asyncio.sleep(pause)
             pause = min(POLL[1], 1.5 * pause)
@@ -264,7 +264,7 @@ async def _ended(store: BatchStore, row: BatchRow, backend: Batching, notes: lis
         raise _lost(row, f"batch {remote} ended without a result ({state.said})")
     if missed := row.calls - len(store.keys_of(row.id)):
         said = f"without a result for {missed} of {row.calls} calls, which are sent again"
-        notes.append(f"batch {remote} ended ({state.said}) {said}")
+        notes.append(f"batch {remote} ended ({state.said}) {said} up to the limit 'tries' under [engine]")
     return True
 
 

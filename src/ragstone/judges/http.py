@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import json
 import math
 import os
 import re
@@ -403,10 +404,10 @@ class HttpBackend(ABC):
         """Return the outcome of a call in a batch, as of a single call; a status of 0 means none and is retryable."""
         try:
             if 200 <= status < 300:
-                return self._reply(orjson.dumps(answer), 1, None, "batch")
+                return self._reply(json.dumps(answer).encode(), 1, None, "batch")
         except BackendError as unusable:
             return unusable
-        told = error_in(orjson.dumps(error))
+        told = error_in(json.dumps(error).encode())
         if not status:
             said = self.without_key(said_by(told) or str(told.get("code") or "no reason"))[:300]
             return self.trouble(f"no result in the batch: {said}", retryable=True)

@@ -130,7 +130,7 @@ class OpenAIBackend(HttpBackend):
             entry = json_in(line)
             key, answer = str(entry["custom_id"]), entry["response"] or {}
             status, body = int(answer.get("status_code") or 0), answer.get("body") or {}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ArithmeticError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError("not a batch result") from error
         return key, self.of_batch(status, body, entry.get("error") or body)
 
