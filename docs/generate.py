@@ -266,7 +266,7 @@ def judges_page() -> str:
         "| name | address | key variable |", "|---|---|---|",
         "| `embedded` | in this package; no network | none |",
         "| `replay:FILE` | the recorded calls of a run; no network | none |",
-        "| `human:FILE` | human labels, for every step for which the file has labels; no network | none |",
+        "| `human:FILE` | human labels, for every step that the file has labels for; no network | none |",
     ]  # fmt: skip
     for name, preset in PRESETS.items():
         address = f"`{preset.base_url}`" if preset.base_url else f"your own: `{name}:NAME@ADDRESS`"
@@ -274,7 +274,8 @@ def judges_page() -> str:
     local = ", ".join(f"`{name}`" for name, preset in PRESETS.items() if preset.local)
     lines += [
         "", "`PROVIDER:MODEL@ADDRESS` uses the same API at another address. A `[judges.NAME]` table in",
-        f"[the configuration](configuration.md) defines a judge called NAME. Calls to {local} are free.",
+        "[the configuration](configuration.md) defines a judge called NAME.",
+        f"Calls to these judges are free: {local}.",
         "", "## Add a provider with another API", "",
         "If an endpoint supports neither OpenAI's chat completions nor Anthropic's Messages, write one class and one",
         "entry point in a package of your own. The class extends `ragstone.judges.http.HttpBackend` and has four",
@@ -455,12 +456,12 @@ def results_page() -> str:
     return _page([line.replace("``", "`") for line in lines])
 
 
-_JOINED: Final = re.compile(r"``(\w+)``(?:, ``\w+``)+:")
+_JOINED: Final = re.compile(r"``(\w+)``(?:,\s+``\w+``)+:")
 
 
 def _explained(doc: str) -> Iterator[tuple[str, str]]:
     """The keys that a docstring explains, also several at once, with their meanings."""
-    for names, text in re.findall(r"((?:``\w+``, )*``\w+``):\s+(.*?)\.(?:\s+|$)", doc, re.DOTALL):
+    for names, text in re.findall(r"((?:``\w+``,\s+)*``\w+``):\s+(.*?)\.(?:\s+|$)", doc, re.DOTALL):
         yield from ((name, text) for name in re.findall(r"\w+", names))
 
 
