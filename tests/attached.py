@@ -35,5 +35,5 @@ CI = "95% CI"
 SAID = (
     "Agreement with people on grounding: kappa .71 (95% CI .58\u2013.82) on 214 claims",
     "grounding 78%, corrected 74% (95% CI 66\u201381)",
-    f"Judge does not significantly agree with people on context_relevance: kappa .13 ({CI} -.18 to .41) on 39 passages",
+    f"No significant agreement with people on context_relevance: kappa .13 ({CI} -.18 to .41) on 39 passages",
 )

@@ -459,7 +459,7 @@ def test_a_folder_that_cannot_be_written_leaves_no_run_behind(alone: Path) -> No
     """Refused before anything is entered: no run is left as if it were under way."""
     (alone / "file").write_text("x")
     judge = scripted()
-    with pytest.raises(ConfigError, match="cannot write there"):
+    with pytest.raises(ConfigError, match="cannot write to this folder"):
         weigh(judge=judge, out="file/out")
     assert judge.asked == []
     if Path(".ragstone/ragstone.db").exists():

@@ -181,10 +181,10 @@ def test_metrics_may_be_written_in_one_text() -> None:
 
 def test_a_syntax_error_is_told_with_its_line() -> None:
     message = refusal('[run]\njudge = "embedded"\nstore = \n')
-    assert message.startswith("ragstone.toml: not TOML: ")
+    assert message.startswith("ragstone.toml: invalid TOML: ")
     assert "line 3" in message
     Path("ragstone.toml").write_bytes(b'[run]\njudge = "\xff"')
-    assert refusal().startswith("ragstone.toml: not TOML: ")
+    assert refusal().startswith("ragstone.toml: invalid TOML: ")
 
 
 def test_another_tools_file_is_told_by_its_name() -> None:

@@ -312,7 +312,7 @@ def test_a_bank_brings_the_question_that_a_record_lacks(tmp_path: Path) -> None:
 def test_a_topics_file_of_other_topics_is_named(tmp_path: Path) -> None:
     """Not suggested, as if none had been given."""
     path = lines(tmp_path / "topics.jsonl", {"id": "x1", "title": "What?"})
-    with pytest.raises(ConfigError, match=r"topics\.jsonl has no topic of .*, such as '1'"):
+    with pytest.raises(ConfigError, match=r"topics\.jsonl has none of the topics of .*, such as '1'"):
         evaluate([{"id": "1", "response": "It is."}] * 2, "answer_relevance", topics=path, store=tmp_path / "s.db")
 
 

@@ -155,7 +155,7 @@ def test_of_two_replies_the_first_records_wins(source: Path) -> None:
 def test_what_is_missing_is_named(source: Path) -> None:
     """A shard that is not done, a store that was lost on its way, an input that was moved."""
     folder = source.parent / "all"
-    with pytest.raises(ConfigError, match=r"no shards\.json in it"):
+    with pytest.raises(ConfigError, match=r"contains no shards\.json"):
         merged(source)
     folder.mkdir()
     (folder / "shards.json").write_text("[]")

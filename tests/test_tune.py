@@ -126,7 +126,7 @@ def test_two_versions_of_a_prompt_are_compared(judged: FakeServer, tmp_path: Pat
 
 
 def test_a_budget_is_of_all_combinations_together(judged: FakeServer) -> None:
-    with pytest.raises(BudgetReached, match=r"reached --max-calls 1 \(what was left after 2 of 4 combinations\)"):
+    with pytest.raises(BudgetReached, match=r"reached --max-calls 1 \(the budget left after 2 of 4 combinations\)"):
         tune(judged, max_calls=2 * COUNT + 1)
     assert judged.count == 2 * COUNT + 1
     assert tune(judged).bill["calls"] == 2 * COUNT - 1
@@ -144,7 +144,7 @@ def test_a_budget_counts_what_earlier_combinations_may_have_used(judged: FakeSer
     ]  # fmt: skip
     for number, limit in enumerate(limits):
         judged.reset()
-        with pytest.raises(BudgetReached, match="what was left after 1 of 2 combinations"):
+        with pytest.raises(BudgetReached, match="the budget left after 1 of 2 combinations"):
             tune(judged, styles=["legacy"], store=f"{number}.db", **limit)
         assert judged.count == COUNT
     assert tune(judged, styles=["legacy"], store="new.db", max_calls=2 * COUNT).units == 3 * COUNT
@@ -208,7 +208,7 @@ WORST = LabelDraw("worst", 0, 4, 4)
     ("change", "options", "message"),
     [
         ({}, {"styles": ["short_cut"]}, r"no prompt style 'short_cut' for the step 'assign'; known: default, "),
-        ({}, {"formats": ["jsonn"]}, r"--format 'jsonn'; expected json, "),
+        ({}, {"formats": ["jsonn"]}, r"--format 'jsonn'; expected one of json, "),
         ({}, {"judge": ["goood"]}, r"no judge 'goood'; did you mean 'good'\?"),
         (
             {},

@@ -396,7 +396,7 @@ def _tiered(spec: Spec, options: RunOptions) -> Spec:
         tier = "flex" if options.finish == "flex" else "standard" if options.finish == "live" else tier
     if tier == "flex" and not spec.preset.flex:
         known = [name for name, preset in judge_spec.providers().items() if preset.flex]
-        raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; {', '.join(known)} have one")
+        raise ConfigError(f"judge '{spec.name}': its provider has no flex tier; providers with one: {', '.join(known)}")
     return replace(spec, tier=tier, timeout=max(spec.timeout, FLEX_TIMEOUT) if tier == "flex" else spec.timeout)
 
 

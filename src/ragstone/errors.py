@@ -12,7 +12,7 @@ The tree::
     │   ├── BackendError      no answer came; ``retryable`` says whether one may later
     │   └── ParseError        an answer cannot be parsed; ``reply`` holds it
     ├── ServiceError          a trace server cannot be reached, or refuses a request
-    ├── WorkerError           a worker process of a run kept ending unexpectedly
+    ├── WorkerError           a worker process ended unexpectedly several times
     ├── BatchPending          a batch is in progress; the command line exits with 5
     ├── BudgetReached         a limit on money, calls or tokens; the command line exits with 4
     └── StoreError            the store cannot be read or written
@@ -153,7 +153,7 @@ class ServiceError(RagstoneError):
 
 
 class WorkerError(RagstoneError):
-    """A worker process kept ending unexpectedly."""
+    """A worker process ended unexpectedly several times."""
 
 
 class BudgetReached(RagstoneError):  # noqa: N818 - not a fault: the limit worked

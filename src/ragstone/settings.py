@@ -187,7 +187,7 @@ def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+        raise ConfigError(f"{path}: invalid TOML: {error}") from error
     if path.name == "pyproject.toml":
         raise ConfigError(f"{path}: contains no Ragstone settings; write a {FILE} with: ragstone init")
     model = file_table(options)

@@ -103,7 +103,7 @@ class Unit(Struct, frozen=True):
     ``id`` is ``record/level/n`` with ``n`` from 1. ``span`` is the unit's place in the response (or, for a passage, the
     whole passage); a reworded claim has the span of the sentence it was taken from. ``parent`` is the id of that
     sentence. For a claim, ``confidence`` (0-1) is the judge's confidence and ``part`` (from 1) the part of a long
-    response that it was written from. ``importance`` is for nuggets, None if unknown. ``scale`` and ``steps`` are for
+    response that it was extracted from. ``importance`` is for nuggets, None if unknown. ``scale`` and ``steps`` are for
     criteria: the labels, and how to judge by them.
     """
 

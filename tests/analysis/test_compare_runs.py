@@ -434,7 +434,7 @@ def test_a_folder_is_read_as_its_last_run_left_it(tmp_path: Path) -> None:
     (other / "run.json").unlink()
     assert compare(one, other).second.name == str(other)
     (other / "results.jsonl").unlink()
-    with pytest.raises(ConfigError, match=r"no results\.jsonl in it"):
+    with pytest.raises(ConfigError, match=r"contains no results\.jsonl"):
         compare(one, other)
     (other / "run.json").write_text("{")
     (other / "results.jsonl").write_text("")

@@ -199,7 +199,7 @@ def test_a_format_is_one_file(weighed: Path, tmp_path: Path, monkeypatch: pytest
         assert ragstone("export", "--format", "toy", "--store", str(weighed)).out.count("\n") == 22
         assert "toy: ids alone" in ragstone("export", "--help").flat
         told = refused("export", "-f", "toys", "--store", str(weighed))
-        assert "no format 'toys'; expected jsonl, assignments, blocks, calls, csv" in told
+        assert "no format 'toys'; expected one of jsonl, assignments, blocks, calls, csv" in told
         assert ", toy\n" in told
     finally:
         sys.modules.pop(f"{packaged.__name__}.toy", None)
@@ -373,7 +373,7 @@ def test_results_that_do_not_fit_are_told_with_what_is_kept() -> None:
     came = ragstone("run", write("a.jsonl", *rows), "-m", "answer_relevance", "-o", "out", "-q")
     assert came.code == 2
     assert came.err == (
-        "error: out: cannot write there (No space left on device); free space or choose another folder with -o\n"
+        "error: out: cannot write to this folder (No space left on device); free space or choose another folder with -o\n"
         "note: run 1 is done and saved in the store\n"
     )
     assert "run 1 · 20 records\n" in came.out

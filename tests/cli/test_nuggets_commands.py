@@ -90,7 +90,7 @@ def test_runs_are_sorted_by_what_says_most() -> None:
     assert (document["sorted_by"], list(means(document, "strict_vital"))) == ("strict_vital", ["high", "low", "none"])
     document = ragstone("nuggets", "score", "a.jsonl", "--json", "--sort", "all").json
     assert list(means(document, "all").items()) == [("none", 1.0), ("low", 0.75), ("high", 0.5)]
-    assert "--sort 'recall': no such measure; expected all, strict_all, " in refused(
+    assert "--sort 'recall': no such measure; expected one of all, strict_all, " in refused(
         "nuggets", "score", "a.jsonl", "--sort", "recall"
     )
 
@@ -347,7 +347,7 @@ def test_banks_are_lines_and_what_is_missing_is_told(topics: str, fake: str) -> 
     assert "Next        ragstone nuggets assign ANSWERS --nuggets bank.jsonl" in came.out
     assert set(read_bank("bank.jsonl").nuggets) == {"r1", "r2"}
     assert not list(Path().glob("*.partial"))
-    rules = "Rules extracted these nuggets: some may be headings, some facts may be missing. Check the bank before use."
+    rules = "These nuggets were extracted by rules: some may be headings, and some facts may be missing."
     assert rules not in came.flat
     assert rules in ragstone("nuggets", "create", topics, "-o", "embedded.jsonl").flat
     again = ragstone("nuggets", "create", topics, "-j", fake, "-o", "bank.jsonl", "--json").json

@@ -240,7 +240,7 @@ def test_a_prompt_of_ones_own_is_rendered_before_it_fits() -> None:
     ("arguments", "message"),
     [
         (["assign", "--format", "yaml"], "the prompt 'default' of the step 'assign' does not support format 'yaml'"),
-        (["assign", "legacy", "--format", "yml"], "--format 'yml'; expected object, json, "),
+        (["assign", "legacy", "--format", "yml"], "--format 'yml'; expected one of object, json, "),
         (["assign", "--scale", "yes_no"], "the step 'assign' has no scale 'yes_no'; it has support3, support2"),
         (["assign", "--units", "21"], "--units 21: the prompt 'default' asks about at most 20 in one call"),
         (["claims", "--units", "2"], "--units is for steps that rate units; 'claims' does not"),

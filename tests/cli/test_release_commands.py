@@ -90,7 +90,7 @@ def test_runs_are_named_by_number_by_name_or_by_folder(runs: Path) -> None:
     found = compare("main", 2, store=runs / "s.db")
     assert json.loads(json.dumps(found.as_json())) == by_name
     assert found["grounding"].paired is not None
-    with pytest.raises(InputError, match=r"main/?: no results\.jsonl in it"):
+    with pytest.raises(InputError, match=r"main/?: contains no results\.jsonl"):
         compare("./main", 2, store=runs / "s.db")
 
 
@@ -170,7 +170,7 @@ def test_records_without_a_common_id_are_named_with_the_remedy() -> None:
             "have no metric 'grunding'; did you mean 'grounding'?",
         ),
         (("compare", "main", "new", "--by", "topics"), "--by topics: no record has it; did you mean 'topic'"),
-        (("compare", "main", "."), ". no results.jsonl in it"),
+        (("compare", "main", "."), ".: contains no results.jsonl"),
         (("compare", "main", "new", "-o", "-"), "a page needs an output file, e.g. -o compare.html"),
         (("compare", "main", "new", "-o", "no/where.html"), "no/where.html: cannot be written"),
         (("check", "new"), "nothing to check"),

@@ -307,7 +307,7 @@ def test_nobody_listening_stops_the_run() -> None:
     assert isinstance(outcome.error, BackendError)
     assert "cannot reach http://127.0.0.1:" in str(outcome.error)
     assert outcome.error.hint.startswith("check that the server is running")
-    assert outcome.error.hint.endswith("address is right"), "nothing was done, so nothing is said to be kept"
+    assert outcome.error.hint.endswith("address is correct"), "nothing was done, so nothing is said to be kept"
 
 
 def test_a_success_begins_the_count_anew() -> None:

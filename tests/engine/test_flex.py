@@ -102,5 +102,8 @@ def test_a_tier_has_the_providers_price_and_patience(tmp_path: Path) -> None:
     assert (made.tier, made.timeout, deadline) == ("flex", 1000.0, 1000.0)
     assert spec("it", config=tmp_path / "r.toml", tier="standard")[0].tier == "standard"
     assert spec("embedded", tier="flex")[0].tier == "standard"
-    with pytest.raises(ConfigError, match="judge 'anthropic:m': its provider has no flex tier; azure, gemini, groq, "):
+    with pytest.raises(
+        ConfigError,
+        match="judge 'anthropic:m': its provider has no flex tier; providers with one: azure, gemini, groq, ",
+    ):
         spec("anthropic:m", tier="flex")

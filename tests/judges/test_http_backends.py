@@ -584,13 +584,13 @@ def test_nobody_listening_is_worth_a_retry_with_a_hint() -> None:
     ("cause", "fatal", "said", "hint"),
     [
         (ssl.SSLCertVerificationError(1, "bad"), True, "cannot verify the certificate of {} (", "SSL_CERT_FILE"),
-        (ssl.SSLError(1, "[SSL] wrong version"), False, "cannot reach {} ([ssl] wrong version)", "is right"),
-        (ConnectionResetError(), False, "cannot reach {} (connection closed)", "address is right"),
+        (ssl.SSLError(1, "[SSL] wrong version"), False, "cannot reach {} ([ssl] wrong version)", "is correct"),
+        (ConnectionResetError(), False, "cannot reach {} (connection closed)", "address is correct"),
         (
             socket.gaierror(-2, "Name or service not known"),
             False,
             "cannot reach {} (name or service not known)",
-            "right",
+            "correct",
         ),
     ],
     ids=["certificate", "no TLS", "closed", "no name"],

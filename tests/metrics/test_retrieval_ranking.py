@@ -145,7 +145,9 @@ def test_qrels_replace_the_ids_of_records(tmp_path: Path) -> None:
     assert f"relevance:qrels#{read_qrels(path).digest}" in one["signature"]
     assert (other["value"], other["status"]) == (None, "missing_field")  # no judge grades it instead
     assert "relevant: topic is not in the qrels" in run["t3"]["notes"]
-    with pytest.raises(ConfigError, match=r"q\.qrels judges no topic of .*: its topics look like 't1', .* like 't3'"):
+    with pytest.raises(
+        ConfigError, match=r"q\.qrels has no grades for any topic of .*: its topics look like 't1', .* like 't3'"
+    ):
         evaluate(rows[1:], "retrieval_ranking", qrels=path)
 
 

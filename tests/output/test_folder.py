@@ -125,12 +125,12 @@ def test_different_ids_have_different_names(one: str, other: str) -> None:
 def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
     """One that is no folder before anything is evaluated, with what to do."""
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigError, match=r"cannot write there .*; choose another folder with -o"):
+    with pytest.raises(ConfigError, match=r"cannot write to this folder .*; choose another folder with -o"):
         Folder(tmp_path / "file" / "out", cases=False)
     with pytest.raises(ConfigError, match=r"/file: is not a folder; choose another folder with -o"):
         Folder(tmp_path / "file", cases=False)
     (tmp_path / "results.jsonl.partial").mkdir()
-    with pytest.raises(ConfigError, match="cannot write there"), Folder(tmp_path, cases=False):
+    with pytest.raises(ConfigError, match="cannot write to this folder"), Folder(tmp_path, cases=False):
         pass
 
 

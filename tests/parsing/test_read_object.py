@@ -131,7 +131,7 @@ def test_lone_surrogates_are_replaced_so_that_every_text_can_be_written_down() -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        *((text, "the reply is reasoning only") for text in ("<think>{}", "<think>{}</think>", "{}</think>  ")),
+        *((text, "the reply contains only reasoning") for text in ("<think>{}", "<think>{}</think>", "{}</think>  ")),
         *((text, "the reply is empty") for text in ("", " \n\t")),
         ("I cannot help\nwith that.", "no JSON object in the reply (it begins: 'I cannot help\\nwith that.')"),
     ],

@@ -134,12 +134,12 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
         (tmp_path / "none.jsonl", "no such file"),
         (tmp_path / "empty", "this folder contains no files"),
         ("a\0b", "not a file name"),
-        (written(tmp_path, b"hello, world", "x.txt"), "the format of '.txt' is not known; supported are .jsonl"),
+        (written(tmp_path, b"hello, world", "x.txt"), "unknown file format '.txt'; supported: .jsonl"),
         (
             written(tmp_path, b'[fields]\nid = "x"\n', "x.toml"),
-            "the format of '.toml' is not known; supported are .jsonl",
+            "unknown file format '.toml'; supported: .jsonl",
         ),
-        (written(tmp_path, b"[a link](x)", "x.md"), "the format of '.md' is not known; supported are .jsonl"),
+        (written(tmp_path, b"[a link](x)", "x.md"), "unknown file format '.md'; supported: .jsonl"),
         (written(tmp_path, b"hello", "noext"), "the format cannot be detected"),
     ]:
         with pytest.raises(RecordError, match=message):

@@ -276,7 +276,7 @@ def test_langfuse_needs_both_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-tea")
     with pytest.raises(ConfigError, match="set LANGFUSE_SECRET_KEY"):
         ragstone.pull("langfuse", url="http://127.0.0.1:9", out="t.jsonl")
-    with pytest.raises(ConfigError, match="no service 'datadog'; expected phoenix, mlflow, langfuse"):
+    with pytest.raises(ConfigError, match="no service 'datadog'; expected one of phoenix, mlflow, langfuse"):
         ragstone.pull("datadog", out="t.jsonl")
 
 

@@ -42,7 +42,7 @@ class SavedRun:
                 raise InputError(
                     f"{path}: the run there ended ({self.status}) before any record was evaluated; run it again"
                 )
-            raise ConfigError(f"{path}: no {RESULTS} in it; a run writes it there with -o")
+            raise ConfigError(f"{path}: contains no {RESULTS}, which ragstone run -o writes")
         if self._about.get("results", self.path.name) != self.path.name:
             if path.is_dir():
                 name, ended = self.path.name, self._about.get("status")

@@ -118,7 +118,7 @@ async def _create(source: Any, options: RunOptions, write: Write, form: str) -> 
         "nuggets": bank_line, "autojudge": autojudge_line,
     }  # fmt: skip
     if form not in lines:
-        raise InputError(f"no bank format '{form}'; expected {', '.join(lines)}")
+        raise InputError(f"no bank format '{form}'; expected one of {', '.join(lines)}")
     done = Created()
     with (
         _creating(source, options) as plan,

@@ -186,9 +186,9 @@ def _plan(
     if bank is not None and not found.present["nuggets"]:
         raise ConfigError(f"{bank.name} has no nuggets for any topic of {source.name}: {brought.trouble(bank.nuggets)}")
     if qrels is not None and not found.present["relevant"]:
-        raise ConfigError(f"{qrels.name} judges no topic of {source.name}: {brought.trouble(qrels.grades)}")
+        raise ConfigError(f"{qrels.name} has no grades for any topic of {source.name}: {brought.trouble(qrels.grades)}")
     if spec.topics is not None and not found.present["question"]:
-        raise ConfigError(f"{spec.topics} has no topic of {source.name}, such as '{brought.topic}'")
+        raise ConfigError(f"{spec.topics} has none of the topics of {source.name}, such as '{brought.topic}'")
     answers = brought.given()
     chosen, left_out = _chosen(spec, found, lambda metric: routes.lacking(metric, answers), loose=source.loose)
     chosen = tuple(metric.expecting(overridden=metric.name in brought.overridden) for metric in chosen)
@@ -394,7 +394,7 @@ def _route(step: Step, judges: Mapping[str, Judge], error: float) -> Route:
             if not isinstance(judge, Calibrated):
                 raise ConfigError(
                     f"cascade {'>'.join(step.judges)}: '{judge.name}' gives no confidence, so it "
-                    "can only be the last judge; the embedded judge gives one"
+                    "can only be the last judge; put the embedded judge first"
                 )
     return Route(found, step.aggregate, dict(step.weights), error if step.cascade else None)
 

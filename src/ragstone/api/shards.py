@@ -87,7 +87,7 @@ class Shards:
         data = place.read(MANIFEST)
         if data is None:
             raise ConfigError(
-                f"{address}: no {MANIFEST} in it; evaluate the shards first: ragstone run FILE -o DIR --shard 1/4"
+                f"{address}: contains no {MANIFEST}; evaluate the shards first: ragstone run FILE -o DIR --shard 1/4"
             )
         found = _read(data, f"{address}/{MANIFEST}")
         if not {"shards", "source", "options"} <= found.keys():

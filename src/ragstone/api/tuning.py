@@ -138,7 +138,7 @@ class Tuner(Struct):
         try:
             finished = run(list(self.records), replace(self.options_of(combination), on_start=started))
         except BudgetReached as error:
-            left = f" (what was left after {len(self.bills)} of {len(self.combinations)} combinations)"
+            left = f" (the budget left after {len(self.bills)} of {len(self.combinations)} combinations)"
             raise BudgetReached(f"{error}{left if self.bills else ''}", hint=error.hint, run=error.run) from error
         with closing(finished.store):
             self.bills.append(finished.summary()["bill"])

@@ -255,7 +255,7 @@ def score(
     scored = api.score_nuggets(tuple(files), on_missing=on_missing, against=against, form=against_form)
     board = scored.board
     if sort is not None and sort not in board.measures:
-        raise InputError(f"--sort '{sort}': no such measure; expected {', '.join(board.measures)}")
+        raise InputError(f"--sort '{sort}': no such measure; expected one of {', '.join(board.measures)}")
     if sort is not None and not has_values(board, sort):
         raise InputError(f"--sort {sort}: no {'nugget is marked vital' if 'vital' in sort else 'system has a value'}")
     measure = sort or sorted_by(board)

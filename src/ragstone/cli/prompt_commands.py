@@ -121,7 +121,7 @@ def render(
         raise TemplateError(f"prompt {found.name}: {problems(template)[0]}")
     wanted = next((known for known in FORMATS if known == label_format), None)
     if wanted != label_format:
-        raise ConfigError(f"--format '{label_format}'; expected {', '.join(FORMATS)}")
+        raise ConfigError(f"--format '{label_format}'; expected one of {', '.join(FORMATS)}")
     chosen = template.taking(wanted)
     question = sample(template, units, scale)
     messages = template.render(variables_of(question, chosen, template.language))

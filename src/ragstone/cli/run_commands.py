@@ -85,7 +85,7 @@ def ragstone(
 def run(file: File, options: RunOptions, *, quiet: Quiet = False) -> None:
     """Evaluate records and print the scores.
 
-    By default, the embedded judge scores the metrics that fit the records' fields: no key, no network, no cost.
+    By default, the embedded judge computes the metrics that fit the records' fields: no key, no network, no cost.
     Replies are cached, so the same command resumes where it stopped.
     """
     from ragstone.cli.evaluating import SHARDED, evaluated, exit_if_unjudged, show_result

@@ -353,13 +353,13 @@ class HttpBackend(ABC):
             fatal, said, hint = True, "the address of the proxy is not a valid URL", PROXY
         elif isinstance(error, aiohttp.ClientConnectorCertificateError):
             fatal, said = True, f"cannot verify the certificate of {self.url} ({_reason(error.certificate_error)})"
-            hint = "set SSL_CERT_FILE to a file with the certificate of the server or of who signed it"
+            hint = "set SSL_CERT_FILE to a file with the certificate of the server or of its issuer"
         elif not never and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
             said = f"{self.url} closed the connection before it replied"
         else:
             proxied = isinstance(error, aiohttp.ClientProxyConnectionError)
             said = f"cannot reach {'the proxy for ' if proxied else ''}{self.url} ({_reason(error)})"
-            hint = PROXY if proxied else "check that the server is running and that the address is right"
+            hint = PROXY if proxied else "check that the server is running and that the address is correct"
         # A server that received the request may charge for it.
         return self.trouble(said, retryable=not fatal, fatal=fatal, hint=hint, lost=not never)
 

@@ -68,7 +68,7 @@ def prompted(spec: Spec, said: Said, *tables: tuple[str, Mapping[str, Any]]) -> 
         where, value = merged.get(name, ("", known[0]))
         if value not in known:
             at = f"--{name}" if where == "--" else f"{where}.{name}"
-            raise ConfigError(f"{at} '{value}'; expected {', '.join(known)}")
+            raise ConfigError(f"{at} '{value}'; expected one of {', '.join(known)}")
         return str(value)
 
     fmt = None

@@ -71,7 +71,7 @@ def formats() -> Mapping[str, ExportFormat]:
 def format_named(name: str) -> ExportFormat:
     """Return the named format; raise an InputError that lists all formats if it is unknown."""
     if name not in formats():
-        raise InputError(f"no format '{name}'; expected {', '.join(formats())}")
+        raise InputError(f"no format '{name}'; expected one of {', '.join(formats())}")
     return formats()[name]
 
 
@@ -98,7 +98,7 @@ def form_of(out: str | None, given: str | None, known: Mapping[str, tuple[str, .
     format, because programs infer the content from it, or is ambiguous or that of a compressed file.
     """
     if given is not None and given not in known:
-        raise InputError(f"no format '{given}'; expected {', '.join(known)}")
+        raise InputError(f"no format '{given}'; expected one of {', '.join(known)}")
     ending = "" if out is None or is_folder(out) else Path(out).suffix.lower()
     if ending in COMPRESSIONS:
         raise ConfigError(f"{out}: compressed output is not supported; name it without '{ending}'")

@@ -42,7 +42,7 @@ def add_settings(path: Path, tables: Tables) -> str:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+        raise ConfigError(f"{path}: invalid TOML: {error}") from error
     missing = {table: kept for table, values in tables.items() if (kept := _lacking(settings, table, values, path))}
     lines = {
         table: [f"{_key(name)} = {_value(value)}" for name, value in kept.items()] for table, kept in missing.items()

@@ -201,7 +201,7 @@ def locked(descriptor: int) -> bool:
 
 def closed_folder(path: Path | str, error: OSError) -> OutputError:
     """Return the error for an output folder (``-o``) that cannot be written to."""
-    return unwritable(path, error, OTHER_FOLDER, "cannot write there")
+    return unwritable(path, error, OTHER_FOLDER, "cannot write to this folder")
 
 
 def unwritable(

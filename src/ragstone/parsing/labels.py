@@ -148,7 +148,7 @@ def read_labels(
         return unusable(f"the reply has {len(text)} characters; at most {LONGEST} are read")
     answer = plain(strip_reasoning(text, quoted_tags(text, material)))
     if not answer.strip():
-        return unusable("the reply is empty" if not text.strip() else "the reply is reasoning only")
+        return unusable("the reply is empty" if not text.strip() else "the reply contains only reasoning")
     if level not in ("", "passage"):
         answer = _OF_PASSAGE.sub("restated", answer)
     answer = _without(_first_turn(without_placeholders(answer), words), material, words)

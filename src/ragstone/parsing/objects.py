@@ -58,7 +58,7 @@ def read_object(text: str, key: str, material: Callable[[], Sequence[str]] = tup
         return whole
     answer = strip_reasoning(text, _quoting(text, key) if TAG.search(text) else ())
     if not answer:
-        raise ParseError("the reply is empty" if not text.strip() else "the reply is reasoning only", reply=text)
+        raise ParseError("the reply is empty" if not text.strip() else "the reply contains only reasoning", reply=text)
     mendings = 0
     for stretch, closed in reversed(_first_turn(answer, key)):
         piece = answer[stretch.start : stretch.stop]

@@ -176,7 +176,7 @@ def _nearest(path: Path) -> str:
     A name with another extension has to be more similar.
     """
     if str(path) == "last":
-        return "last is a run; specify a file of records"
+        return "last is a run; specify a file with records"
     try:
         names = sorted(entry.name for entry in islice(path.parent.iterdir(), MOST_NAMES))
     except OSError:

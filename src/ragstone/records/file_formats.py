@@ -64,5 +64,5 @@ def reader_of(origin: Origin, columns: frozenset[str]) -> Reader:
         names = delimited.header_names(line, delimiter)
         if len(names) > 1 and known.intersection(names):
             return READERS[".tsv" if delimiter == "\t" else ".csv"]
-    found = f"the format of '{origin.suffix}' is not known" if origin.suffix else "the format cannot be detected"
-    raise RecordError(origin.name, found, f"supported are {SUPPORTED}")
+    found = f"unknown file format '{origin.suffix}'" if origin.suffix else "the format cannot be detected"
+    raise RecordError(origin.name, found, f"supported: {SUPPORTED}")

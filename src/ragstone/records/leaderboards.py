@@ -120,7 +120,7 @@ def read_leaderboard(path: str | os.PathLike[str], form: Form | Literal["auto"] 
             a run has two values for a topic and measure, or four columns have no format; the message names the line.
     """
     if form not in ("auto", *FORMS):
-        raise ConfigError(f"no leaderboard format {form!r}; expected {', '.join(FORMS)}")
+        raise ConfigError(f"no leaderboard format {form!r}; expected one of {', '.join(FORMS)}")
     folder = Path(path)
     files = files_in(folder) if folder.is_dir() else [folder]
     if not files:

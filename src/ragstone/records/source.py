@@ -340,7 +340,7 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
         names = [path for path in files_in(Path(source)) if not path.name.startswith("_")]
         if not names:
-            raise RecordError(str(source), "this folder contains no files", "expected files of records")
+            raise RecordError(str(source), "this folder contains no files", "expected files with records")
     else:
         names = [source]
     if len(names) > 1 and any(PurePath(name).name == "run.json" for name in names):

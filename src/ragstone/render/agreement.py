@@ -132,7 +132,7 @@ def agreement_said(people: str, unit: str, counted: str, kappa: float | None, in
     elif interval[1] >= SUBSTANTIAL:
         found = f"Too few labels to tell if the judge agrees with {people}"
     else:
-        found = f"Judge does not significantly agree with {people}"
+        found = f"No significant agreement with {people}"
     return f"{found}: kappa {kappa_said(kappa, interval)} on {counted}"
 
 

@@ -20,5 +20,5 @@ SERVICES: Final[dict[str, Service]] = {one.name: one for one in (Phoenix(), MLfl
 def service_named(name: str) -> Service:
     """Return the named service; raise a ConfigError that lists all services if it is unknown."""
     if name not in SERVICES:
-        raise ConfigError(f"no service '{name}'; expected {', '.join(SERVICES)}")
+        raise ConfigError(f"no service '{name}'; expected one of {', '.join(SERVICES)}")
     return SERVICES[name]

@@ -253,7 +253,8 @@ def _following(found: Agreement, run: AnyRun, options: Sequence[str]) -> Rendera
     more = [f"to halve each interval, label this many more records: {enough}"] if enough else []
     if wide:
         more.append(
-            f"labelling all of this run would not halve the interval of {wide}; evaluate and label more records"
+            f"labelling every record of this run would not halve the interval of {wide}; "
+            "evaluate and label more records"
         )
     rows = told_rows("Labels", more)
     if found.disagreements and isinstance(run, Run):

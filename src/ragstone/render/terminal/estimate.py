@@ -133,7 +133,7 @@ def _budget(estimate: Estimate) -> list[str]:
     if not estimate.limits:
         suggested = next_budget(estimate) is not None
         return (
-            ["the suggested --max-cost is the highest estimate plus 10%, plus the most that one call can cost"]
+            ["the suggested --max-cost is the highest estimate plus 10%, plus the maximum cost of one call"]
             if suggested
             else []
         )

@@ -38,7 +38,7 @@ from ragstone.stats.points import signed
 GRADES: Final[Mapping[str, str]] = {"support": "yes", "partial_support": "partly", "not_support": "no"}
 """The kind of verdict for each assignment."""
 RULES: Final = (
-    "Rules extracted these nuggets: some may be headings, some facts may be missing. Check the bank before use."
+    "These nuggets were extracted by rules: some may be headings, and some facts may be missing. Review the bank."
 )
 WIDEST: Final = 5
 """Maximum number of records listed as largest differences between the two methods."""
