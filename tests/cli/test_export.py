@@ -373,7 +373,8 @@ def test_results_that_do_not_fit_are_told_with_what_is_kept() -> None:
     came = ragstone("run", write("a.jsonl", *rows), "-m", "answer_relevance", "-o", "out", "-q")
     assert came.code == 2
     assert came.err == (
-        "error: out: cannot write to this folder (No space left on device); free space or choose another folder with -o\n"
+        "error: out: cannot write to this folder (No space left on device); free space or choose "
+        "another folder with -o\n"
         "note: run 1 is done and saved in the store\n"
     )
     assert "run 1 · 20 records\n" in came.out
