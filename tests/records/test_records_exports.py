@@ -303,7 +303,11 @@ def test_what_vectara_and_bedrock_return_is_read() -> None:
     assert told(only(vectara)) == [(None, "r", "A")]
     turn = {"chat_id": "c", "turn_id": "t", "answer": "r", "search_results": [result]}
     assert told(only({"query": "q", **turn})) == [("q", "r", "A")]
-    a, b = ({"content": {"text": text, "type": "TEXT"}, "location": {"type": "S3"}} for text in "AB")
+    for own in ({"answer": "own"}, {"response": "own", "contexts": ["B"]}):
+        assert only({"query": "q", **vectara, **own}).response == "own", "not Vectara's"
+    a, b = (
+        {"content": {"text": text}, "location": {"type": "S3"}, "metadata": {"doc_id": f"d{text}"}} for text in "AB"
+    )
     cited = [
         {"generatedResponsePart": {"textResponsePart": {"text": part, "span": {"start": 0, "end": 1}}},
          "retrievedReferences": references}
@@ -312,6 +316,9 @@ def test_what_vectara_and_bedrock_return_is_read() -> None:
     row = {"sessionId": "s", "output": {"text": "One. Two. Three."}, "citations": cited}
     record = only({"input": {"text": "q"}, **row})
     assert told(record) == [("q", "One. Two. Three.", "AB")]
+    assert [passage.id for passage in record.contexts or ()] == ["1", "2"], (
+        "not the metadata's, as citations refer to it"
+    )
     assert [(one.span.start, one.span.end, one.passages) for one in record.citations] == [
         (0, 4, ("1",)), (5, 9, ("2", "1")), (10, 16, ()),
     ]  # fmt: skip
@@ -319,6 +326,8 @@ def test_what_vectara_and_bedrock_return_is_read() -> None:
     assert told(only(row)) == [(None, "One. Two. Three.", "AB")]
     nothing = only({"input": {"text": "q"}, "output": {"text": "r"}, "sessionId": "s", "citations": []})
     assert (told(nothing), nothing.contexts) == ([("q", "r", "")], ())
+    own = {"input": "q", "output": "r", "sessionId": "s", "citations": [], "contexts": ["A"]}
+    assert told(only(own)) == [("q", "r", "A")], "not Bedrock's"
 
 
 def test_the_current_branch_of_a_chatgpt_export_is_read() -> None:

@@ -72,7 +72,7 @@ def passage_spans(row: Row) -> Iterator[TraceSpan]:
 
 def bedrock_row(row: Row) -> Row | str | None:
     """Read the last turn of a Bedrock evaluation, or what RetrieveAndGenerate returned (with ``input``, if logged)."""
-    nothing_cited = row.get("citations") == [] and "sessionId" in row
+    nothing_cited = row.get("citations") == [] and "sessionId" in row and find(row, "output.text") is not MISSING
     whole = [row] if nothing_cited or find(row, "citations[0].retrievedReferences") is not MISSING else ()
     turns = row.get("conversationTurns", whole)
     turns = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
@@ -91,7 +91,7 @@ def bedrock_row(row: Row) -> Row | str | None:
     ]
     return {
         **_without(row, "conversationTurns", "input", "output", "citations"),
-        "question": question and question.question,
+        **({"question": question.question} if question else {}),
         "response": response,
         "contexts": find_first(turns[-1], ("output.retrievedPassages.retrievalResults",)),
         "reference": answered(turns[-1].get("referenceResponses")) or None,
@@ -113,13 +113,16 @@ def _cited(response: str, citations: list[Any]) -> Row:
             end = start + len(part)
             names = [str(shown.index(one) + 1) for one in references]
             found.append({"span": {"start": start, "end": end}, "passages": names})
-    return {"contexts": shown, "citations": found, NOTES: ["contexts: Bedrock returns only the cited passages"]}
+    passages = [{"id": str(number), **one} for number, one in enumerate(shown, 1) if isinstance(one, dict)]
+    return {"contexts": passages, "citations": found, NOTES: ["contexts: Bedrock returns only the cited passages"]}
 
 
 def vectara_row(row: Row) -> Row | None:
     """Read the result of a query; it has the question only if that was logged with it."""
     answer = next((name for name in ("summary", "answer") if name in row), "")
-    if not answer or not isinstance(find(row, "search_results[0].document_id"), str):
+    others = (FIELD_OF.get(folded(name)) for name in row if name != answer)
+    found = find(row, "search_results[0].document_id")
+    if not answer or not isinstance(found, str) or not {"response", "contexts"}.isdisjoint(others):
         return None
     question = asked(row.get("query"))
     rest = _without(row, answer, "search_results") | ({"query": question.question} if question else {})
