@@ -567,7 +567,11 @@ def test_a_gold_answer_is_not_taken_for_the_response(row: dict[str, Any], respon
         ({"evidence": "c", "difficulty": "easy"}, "'evidence' and 'difficulty'"),
         ({"reference_contexts": ["c"], "query_type": "x"}, "'reference_contexts' and 'query_type'"),
         ({"prediction": "r", "answer_aliases": []}, "'answer_aliases'"),
+        ({"supporting_documents": [{"text": "A c."}], "difficulty": "easy"}, "'supporting_documents' and 'difficulty'"),
         ({"contexts": ["c"], "question_type": "x", "difficulty": "easy"}, ""),
+        ({"retrieved_docs": ["A c."], "question_type": "x", "difficulty": "easy"}, ""),
+        ({"sources": [{"text": "A c."}], "question_type": "x", "difficulty": "easy"}, ""),
+        ({"golden_answers": ["g"], "supporting_facts": []}, ""),
         ({"level": "info", "type": "chat", "question_type": "x"}, ""),
         ({"evidence": "c", "options": {"temperature": 0}}, ""),
         ({"contexts": ["c"]}, ""),
@@ -601,10 +605,15 @@ def test_the_answer_of_a_data_set_of_questions_is_its_reference(row: dict[str, A
         ({"ground_truths": "['g']"}, "g"),
         ({"answers": '{"text": ["g"], "answer_start": [3]}'}, "g"),
         ({"answers": "{'text': array(['g'], dtype=object)}"}, None),
+        ({"expected_output": '{"height": 330}'}, '{"height": 330}'),
+        ({"expected_output": '{"text": "g", "unit": "m"}'}, '{"text": "g", "unit": "m"}'),
+        ({"expected_output": "[1, 2]"}, "[1, 2]"),
+        ({"expected_output": '{"a": 1} is the result.'}, '{"a": 1} is the result.'),
+        ({"expected_output": "['a' and 'b'] are sets."}, "['a' and 'b'] are sets."),
     ],
 )
 def test_a_list_of_equal_answers_is_a_reference(row: dict[str, Any], reference: str | None) -> None:
-    """As SQuAD, DPR and ragas write them; several answers are kept."""
+    """As SQuAD, DPR and ragas write them; several answers are kept, and other JSON in a string is a reference."""
     record = record_of({"id": "a", "question": "q", **row})
     assert (record.response, record.reference, bool(record.meta)) == (None, reference, reference is None)
 

@@ -197,17 +197,31 @@ def places_of(row: Mapping[str, Any]) -> dict[str, str | int | list[Any]]:
 
 
 def gold_marks(row: Mapping[str, Any]) -> list[str]:
-    """Return the keys that show that a row's ``answer`` is the expected one; empty if nothing shows it."""
+    """Return the keys that show that a row's ``answer`` is the expected one; empty if nothing shows it.
+
+    Nothing does if another column is named as the gold answer: ``gold``, ``golden_answers``.
+    """
+    if any(_is_gold_answer(key) and isinstance(row[key], str | list) for key in row):
+        return []
     marks = [key for key in row if folded(key) in MARKS]
-    retrieved = (key for key in row if FIELD_OF.get(folded(key)) == "contexts" and folded(key) != GOLD)
     hints = [key for key in row if folded(key) in HINTS or (folded(key) == "level" and row[key] in LEVELS)]
-    return marks or (hints[:2] if len(hints) > 1 and not any(row[key] for key in retrieved) else [])
+    if marks or len(hints) < 2:
+        return marks
+    own = [key for key in row if FIELD_OF.get(folded(key)) == "contexts"]
+    near = [path for path in candidates("contexts", places_of(row)) if HINTS.isdisjoint(_words(path))]
+    retrieved = (*own, *(root(path) for path in near if not is_gold(path)))
+    return [] if any(row.get(key) for key in retrieved if folded(key) != GOLD) else hints[:2]
 
 
 def is_gold(path: str) -> bool:
     """Return whether a path is a column of a data set with expected answers, in records that have one."""
     names = {folded(root(path)), folded(path.rpartition(".")[2])}
     return folded(path) == "answer" or not names.isdisjoint(MARKS | HINTS)
+
+
+def _is_gold_answer(name: str) -> bool:
+    words = {*_words(name)}
+    return words <= {*GOLDEN, "answer", "answers"} and not GOLDEN.isdisjoint(words)
 
 
 def near_miss(field: str, places: Mapping[str, str | int | list[Any]]) -> tuple[str, ...]:

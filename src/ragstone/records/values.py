@@ -74,6 +74,8 @@ LONG_NUGGET: Final = f"nuggets: a nugget has more than {LONGEST_NUGGET} words; i
 NO_IMPORTANCE: Final = "nuggets: importance is neither vital nor okay; ignored"
 NO_ASSIGNMENT: Final = "nuggets: assignment is not support, partial_support or not_support; ignored"
 SEVERAL_TEXTS: Final = "has several entries"
+_PRINTED: Final = re.compile(r"""\s*(?:\[["'].*\]|\{["'].*\})\s*""", re.DOTALL)
+"""A text that begins and ends like a printed list or object."""
 
 
 class UnfitError(Exception):
@@ -110,15 +112,21 @@ def text(value: Any, _: list[str]) -> str:
 
 
 def reference(value: Any, notes: list[str]) -> str:
-    """Return a reference, which may be in a list of equal ones, or under ``text`` (SQuAD); tables print such values."""
-    if isinstance(value, str) and value.lstrip()[:2] in ("['", '["', "{'", '{"') and opened(value) is value:
+    """Return a reference, which may be in a list of equal ones, or under ``text`` (SQuAD); tables print such values.
+
+    Any other JSON in a string is the reference itself.
+    """
+    made = opened(value)
+    is_json = made is not value
+    if isinstance(value, str) and not is_json and _PRINTED.fullmatch(value):
         try:
-            value = literal(value)
+            made = literal(value)
         except ValueError:
             raise UnfitError("a printed object") from None
-    value = opened(value)
-    given = value.get("text") if isinstance(value, dict) else value
+    given = made.get("text") if isinstance(made, dict) else made
     texts = [item.get("text") if isinstance(item, dict) else item for item in given] if isinstance(given, list) else []
+    if is_json and not (isinstance(given, list) and all(isinstance(item, str) for item in texts)):
+        return text(value, notes)
     if len(texts) > 1 and any(item != texts[0] for item in texts):
         raise UnfitError(SEVERAL_TEXTS)
     return text(texts[0] if texts else given, notes)
