@@ -88,6 +88,7 @@ def test_worked_example() -> None:
     assert (recall.value, recall.asked) == (0.5, 3)
     assert precision.detail["nonexistent"] == ["[9]"]
     assert precision.reason == "passages are numbered from 1; 1 citation to a nonexistent passage: [9]"
+    assert [verdict.reason for verdict in precision.verdicts][:2] == ["cites passage 1", "cites passage 2"]
     assert recall.detail["uncited"] == ["r/cited/3"]
     assert recall.reason == "1 sentence lacks a citation: sentence 3"
     assert recall.verdicts[2].reason == "cites nothing"

@@ -132,6 +132,7 @@ def test_a_word_on_the_whole_counts_where_no_sentence_was_judged() -> None:
     scores, _ = columns(find("trace")(), about(), people)
     assert (scores["adherence"].value, scores["adherence"].status) == (0.0, "scored")
     assert (scores["adherence_share"].value, scores["adherence_share"].status) == (None, "judge_failed")
+    assert [score.detail["overall"] for score in scores.values() if score.detail] == [False], "kept, though it is no"
 
 
 def asked(of: Record) -> Any:
