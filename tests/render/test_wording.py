@@ -75,7 +75,7 @@ def test_a_contradicted_claim_is_called_so(tmp_path: Path) -> None:
     assert "1 of 1 claim contradicted" in drawn(outcome(one, Look(80)))
     assert "✗ contradicted" in one["r"]._repr_html_()
     assert "Legend: ✗ contradicted or not found" in drawn(case(both["r"], 1, 1, Look(80)))
-    assert "2 of 2 claims not found or contradicted" in drawn(outcome(both, Look(80)))
+    assert "2 of 2 claims contradicted or not found" in drawn(outcome(both, Look(80)))
     compared = drawn(compare_page(compare(right, one, out=tmp_path / "c.html"), right, one, Look(80)))
     assert "Legend: ✗ contradicted" in compared
     page = unpacked((tmp_path / "c.html").read_bytes())

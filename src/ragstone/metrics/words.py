@@ -60,7 +60,7 @@ def labels(yes: str, partly: str = "", no: str = "", below: str = "") -> Labels:
 
 SUPPORTED: Final = labels("supported")
 RELEVANT: Final = labels("relevant")
-FOUND: Final = {**labels("found"), LEGEND: "not found or contradicted"}
+FOUND: Final = {**labels("found"), LEGEND: "contradicted or not found"}
 """Words for the embedded judge, which only compares words: it can find statements, but not confirm support."""
 
 

@@ -143,7 +143,7 @@ def record_lines(
 
 
 def by_kind(signs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return each kind of verdict once, with all of its words: ``not found or contradicted``."""
+    """Return each kind of verdict once, with all of its words: ``contradicted or not found``."""
     said: dict[str, dict[str, None]] = {}
     for kind, words in signs:
         said.setdefault(kind, {})[words] = None
