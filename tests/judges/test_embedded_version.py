@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-29", "136af5f701b9")
+RULES = ("embedded-29", "a3cf6e070936")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -12,6 +12,7 @@ from heapq import nsmallest
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from ragstone.judges.embedded.days import days_of
 from ragstone.judges.embedded.library import Library
 from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.quantities import Quantity, quantities
@@ -80,6 +81,8 @@ class Line(ParsedStatement):
                 self.places[token.stem] = [i]
             elif len(known) < PLACES:
                 known.append(i)
+        for day, i in days_of(self.tokens, self.text, self.places):
+            self.places.setdefault(day, [i])
         self._lent = text.headings(sentence) if sentence in text.rows else []
         self.above = {token.stem for token in self._lent}
         self.before = self.above.union(*map(text.stems, range(max(0, sentence - 2), sentence)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Final
 
@@ -38,6 +38,7 @@ FAR: Final = 12  # ... where the word that compares is: "more likely to find wor
 _NO_DEGREES: Final = frozenset(("other", "rather", "under", "over", "after", "never", "ever", "whether", "either"))
 _TIMES: Final = frozenset(("year", "date", "clock"))
 _AGE: Final = frozenset(("older", "earlier", "younger", "later", "newer"))
+_RAPID: Final = frozenset(("often", "frequent", "frequently", "quick", "quickly", "efficient"))
 _MONEY: Final = frozenset(("cheaper", "dearer", "costlier", "pricier"))
 
 
@@ -56,7 +57,9 @@ def derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: S
     }
     made = computed(one, operands, adding=adding, changing=adding or changes(aligned.stems))
     made = (
-        made or any(shifted(one, line.quantities, shares=shares) for line in lines) or one in multiplied(own, operands)
+        made
+        or any(shifted(one, line.quantities, shares=shares) for line in lines)
+        or one in multiplied(own, operands, lines)
     )
     return made or any(stepped(one, *both, earlier=earlier) for both in before.items())
 
@@ -167,31 +170,46 @@ def shifted(claim: Quantity, sentence: Sequence[Quantity], *, shares: bool) -> b
     return False
 
 
-def multiplied(own: Sequence[Quantity], evidence: Sequence[Quantity]) -> set[Quantity]:
-    """Return the quantities of a claim that are a rate times a period, or a value times a count.
+def multiplied(
+    own: Sequence[Quantity], evidence: Sequence[Quantity], lines: Collection[ParsedStatement]
+) -> set[Quantity]:
+    """Return the quantities of a claim that are a rate times a period, or a price times a count.
 
     "14 days in 7 weeks", evidence: "2 a week"; "three nights cost $36", evidence: "$12 per night".
     """
     found: set[Quantity] = set()
-    for one in evidence[:OPERANDS]:
-        for total, span in permutations(own[:OPERANDS], 2):
+    for total, span in permutations(own[:OPERANDS], 2):
+        for one in evidence[:OPERANDS]:
             same = total.dimension == one.dimension and (total.dimension or total.unit[:4] == one.unit[:4])
             if not same or total.per or total.written == one.written:
                 continue
             if isinstance(one.per, float) and span.dimension == "time":
-                made, slack = one.value * span.value / one.per, 0.006
-            elif (
-                one.dimension in money_dimensions()
-                and span.unit
-                and span.dimension in ("", "time")
-                and span.written > 1
-            ):
-                made, slack = one.value * span.written, 1e-6
-            else:
-                continue
-            if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else slack):
-                found |= {total, span}
+                made = one.value * span.value / one.per
+                if math.isclose(total.value, made, rel_tol=HEDGED if total.hedged else 0.006):
+                    found |= {total, span}
+        counted = total.dimension in money_dimensions() and not total.per and span.unit and span.written > 1
+        if counted and _priced(total, span, lines):
+            found |= {total, span}
     return found
+
+
+def _priced(total: Quantity, span: Quantity, lines: Collection[ParsedStatement]) -> bool:
+    """Return whether an amount is a price times a count of what its sentence names, and no sentence prices that count.
+
+    A period counts only if there is a single price.
+    """
+    every = [(line, one) for line in lines for one in line.quantities]
+    prices = [(line, one) for line, one in every if one.dimension == total.dimension]
+    if any(agree(span, one) and one.unit[:4] == span.unit[:4] and line in dict(prices) for line, one in every):
+        return False  # "a card for ten lessons costs 300"
+    if span.dimension == "time":
+        prices = prices if len({one.value for _, one in prices}) == 1 else []
+    elif not span.dimension:
+        prices = [(line, one) for line, one in prices if any(word[:4] == span.unit[:4] for word in line.words)]
+    else:
+        return False
+    slack = HEDGED if total.hedged else 1e-6
+    return any(math.isclose(total.value, one.value * span.written, rel_tol=slack) for _, one in prices)
 
 
 # ---- comparisons
@@ -216,14 +234,17 @@ def measured(aligned: Alignment) -> Clash | bool:
     first, second = sides[0] - sides[1], sides[1] - sides[0]
     opposed = [frozenset(s for s in a if opposites(s, LANGUAGE) & b) for a, b in ((first, second), (second, first))]
     left, right = opposed if all(opposed) else _told_apart(aligned, first & {*aligned.stems[:by]}, second)
+    behind = aligned.words[by + 1]  # "more *students* than"
+    units = {one.unit for line in aligned.lines for one in line.quantities}
     for values in _tables(aligned, left, right, by) if sign else ():
-        pairs = [(mine, theirs) for (mine,), (theirs,) in values if _fits(mine[1].dimension, word)]
+        both = [(mine, theirs) for (mine,), (theirs,) in values if _fits(mine[1].dimension, word)]
+        pairs = [held for held in both if behind not in units or behind in (held[0][1].unit, held[1][1].unit)]
         if len(pairs) != 1:
             continue
         (line, one), (_, other) = pairs[0]
         sign *= -1 if one.dimension == "year" and word in {"older", "younger"} else 1
-        if one.value == other.value:
-            return False
+        if one.value == other.value or (one.dimension == "time" and behind in _RAPID):
+            return False  # "runs less often", evidence: "every 15 minutes"
         if (one.value - other.value) * sign > 0:
             aligned.agreed.add(by)
             return True

@@ -17,6 +17,7 @@ from ragstone.judges.embedded.words import NAME, function_stems, listed_words, p
 EXCEPTED = 0.7  # minimum share of a statement in a sentence for its exception to count
 BEHIND = 4  # words after a noun within which a limit belongs to it: "orders over 100 euros"
 TELLING = 3.0  # minimum weight of a word that tells what a condition is
+_APART = re.compile(r";|,\s(?:and|so|also)\b", re.IGNORECASE)
 _ONLY = frozenset(("only", "solely", "exclusively"))
 ASIDE = 0.3  # minimum share of a statement in a clause on all others
 _OTHERS = frozenset(("other", "others", "else"))
@@ -231,6 +232,9 @@ def _without_limit(aligned: Alignment) -> Clash | None:
             limit = limits.search(line.text)
             spots = line.behind(limit.start()) if limit else []
             held = sum(aligned.weight[j] * aligned.spoken(j, line) for j in rest)
+            last = max((p for j in rest for p in aligned.found(j, line)[0] if p not in spots), default=-1)
+            if limit and last >= 0 and _APART.search(line.text, line.tokens[last].end, limit.start()):
+                continue  # "exits are kept free, and if a fire breaks out ..."
             inside = line.inside(spots[0]) if spots else range(0)
             told = {
                 stem for p in inside if p in spots and aligned.library.weight(stem := line.tokens[p].stem) >= TELLING

@@ -48,7 +48,10 @@ ROMAN: Final = {
 
 FRACTION: Final = "[\u00bc-\u00be\u2150-\u215e]"
 _HOUR: Final = r"(?:[01]?\d|2[0-4])"
-_HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b|(?:(?:o'clock )?in the (?:morning|afternoon|evening))\b)"
+_HALF: Final = r"\s?(?i:[ap]\.m\.|[ap]m\b|Uhr\b)"
+_PART: Final = r"\s?(?i:(?:o'clock )?in the (?:morning|afternoon|evening)\b)"
+_AT: Final = r"(?i:(?<=\bat |\bby |\bto )|(?<=\bfrom )|(?<=\buntil |\bafter )|(?<=\bbefore ))(?:0?[1-9]|1[0-2])"
+"""An hour before such a part of the day, not "12 in the evening", which may be a count."""
 _UNTIL: Final = r"\s?(?:[-\u2013]|to|and|until|bis)\s?"
 
 
@@ -56,13 +59,14 @@ def time_pattern(language: str) -> str:
     """Return a pattern for a time of day."""
     hours = r"|\s?h(?:\s?[0-5]\d)?\b" if language in HOURS else r"|h[0-5]\d\b"
     return (
-        rf"{_HOUR}(?:(?::[0-5]\d){{1,2}}(?:[.,]\d+)?(?![\d:])(?:{_HALF})?|(?:\.[0-5]\d)?(?:{_HALF}"
-        rf"|(?={_UNTIL}{_HOUR}(?:[:.][0-5]\d)?{_HALF})){hours})"
+        rf"(?:{_AT}(?:{_PART}|(?={_UNTIL}{_HOUR}{_PART}))"
+        rf"|{_HOUR}(?:(?::[0-5]\d){{1,2}}(?:[.,]\d+)?(?![\d:])(?:{_HALF}|{_PART})?|(?:\.[0-5]\d)?(?:{_HALF}"
+        rf"|(?={_UNTIL}{_HOUR}(?:[:.][0-5]\d)?{_HALF})){hours}))"
     )
 
 
 _CLOCK: Final = re.compile(r"(\d+)(?:[:.]|\s?h\s?)?(\d+)?(?::(\d+))?")
-_LATER: Final = re.compile(rf"{_UNTIL}(\d+)[\d:.]*\s?([ap])\.?m", re.IGNORECASE)
+_LATER: Final = re.compile(rf"{_UNTIL}(\d+)[\d:.]*(\s?[ap]\.?m|{_PART})", re.IGNORECASE)
 _ADJACENT: Final = re.compile(r"[^\W\d_][^\W_]*")
 _BEHIND: Final = re.compile(rf"[{_SPACE}\n-]{{0,2}}([^\W\d_]+)")
 _PARTS: Final = re.compile(rf"[{_SPACE}-]?(?:(\d{{1,2}})/(\d{{1,2}})(?![\d/])|({FRACTION}))")
@@ -81,7 +85,8 @@ _AND_HALF: Final = re.compile(r"\s(?:and|&) a half\b", re.IGNORECASE)
 _NO_ORDINAL: Final = re.compile(r"(?:\b(?:a|an|one|per|each|every|half)[ -]|/)$", re.IGNORECASE)
 _RANKED: Final = re.compile(
     r"second (?!(?:of|or|and|as|in|to|for|on|at|by|into|with|from|than|before|after|later|ago|earlier|if|when|while"
-    r"|is|was|are|were|has|had|time|delay)\b)[a-z]",
+    r"|is|was|are|were|has|had|time|delay|under|over|through|during|without|between|against|but|because|so|that|until"
+    r"|faster|slower|quicker|longer|shorter|behind|ahead)\b)[a-z]",
     re.IGNORECASE,
 )
 """An ordinal with "a" that is no unit of time: "a *second* permit"."""
@@ -287,16 +292,21 @@ def time_of(text: str, start: int, end: int) -> str:
     found = _CLOCK.match(written)
     assert found is not None, written
     hour, minute, second = int(found[1]), int(found[2] or 0), int(found[3] or 0)
-    rest = written[found.end() :].strip().lower()
-    rest = rest[:1] if not rest.endswith(("ing", "noon")) else "a" if rest.endswith("morning") else "p"
+    rest = _half(written[found.end() :])
     if not rest:  # "6-8 pm"
         later = _LATER.match(text, end, end + 32)
-        rest = later[2].lower() if later else ""
+        rest = _half(later[2]) if later else ""
         if later and hour > int(later[1]):
             rest = "a" if rest == "p" else "p"
     if rest in {"a", "p"} and 1 <= hour <= 12:
         hour = hour % 12 + (12 if rest == "p" else 0)
     return f"{TIME}{hour % 24}:{minute:02d}" + (f":{second:02d}" if second else "")
+
+
+def _half(written: str) -> str:
+    """Return "a" for "a.m." or "in the morning", "p" for "pm", "in the afternoon" and the like."""
+    low = written.strip().lower()
+    return low[:1] if not low.endswith(("ing", "noon")) else "a" if low.endswith("morning") else "p"
 
 
 def _stem(value: Decimal) -> str:

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
+from ragstone.judges.embedded.days import days_of
 from ragstone.judges.embedded.figures import number_of
 from ragstone.judges.embedded.model import weigher
 from ragstone.judges.embedded.tables import Cell, TextTable, lines_of, tables_of
@@ -156,6 +157,7 @@ def analysed(text: str, spans: Sequence[Span], language: str, tables: Sequence[T
         tokens = _row(text, language, span, table)
         words += len(tokens)
         stems = {token.stem for token in tokens}
+        stems.update(day for day, _ in days_of(tokens, text[span.start : span.end], stems))
         if table is not None:
             heads = lent[id(table)]
             stems.update(token.stem for token in (*heads, *_scaled(text, language, table, heads, span)))

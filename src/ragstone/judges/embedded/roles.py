@@ -140,7 +140,8 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
 
 def _unit(side: ParsedStatement, first: int, last: int, verb: int, subject: Run | None, linked: bool) -> Predication:
     by = next((k for k in range(first, last) if side.words[k] == "by"), last)
-    acting = side.word(by + 1).endswith("ing")  # "won by beating Olga Varga"
+    acting = side.word(by + 1).endswith("ing") and side.tokens[by + 1].kind != NAME  # "won by beating Olga Varga"
+    acting = acting and not (side.word(by - 1) in verbs("past") and side.word(by - 2) in _COPULAS)
     agent = next((run for run in side.names if by < run[0] <= min(last, by + REACH) and not acting), None)
     if agent is None and side.word(by + 1) in ARTICLES and side.word(by - 1) in verbs("past"):
         behind = range(by + 2, last + 1)

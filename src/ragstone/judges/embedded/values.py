@@ -33,8 +33,8 @@ _HYPHENED: Final = re.compile(r"(?:-[^\W\d_]+)+")
 _IN_CODE: Final = re.compile(r"[^\W\d_]-\Z")
 _DEFINITE: Final = frozenset(("the", "all", "these"))
 _PARTED: Final = frozenset(("which", "whom", "them"))
+_SOME: Final = _PARTED | {"some", "many", "few", "several", "most"}
 _BINDING: Final = frozenset(("for", "in", "at", "by"))
-_AGED: Final = frozenset(("aged", "age"))
 _NOW: Final = frozenset(("now", "today", "currently", "nowadays", "current"))
 _DATED: Final = frozenset(("clock", "date", RANK))
 _FIRST: Final = frozenset(("from", "between"))
@@ -158,7 +158,9 @@ def _displaced(
     if any(_side_by_side(one, mine, held) for mine in others for held in near):
         return None  # "at 11 a.m. and 3 p.m.", evidence: "at 11:00 and 15:00"
     label = i == 1 and aligned.words[0] == best[1].word(theirs.at - 1)  # "bus 12"
-    if not _NOW.isdisjoint(aligned.words) and _NOW.isdisjoint(rival[1].words) and not _NOW.isdisjoint(best[1].words):
+    inside = best[1].words[(clause := best[1].inside(theirs.at)).start : clause.stop]
+    now = [not _NOW.isdisjoint(words) for words in (aligned.words, inside, rival[1].words)]
+    if now == [True, True, False] and _alike(one, theirs):
         return None  # "now has 45 employees", evidence: "opened with 12 employees. Today it has 45"
     told = best[1] is not rival[1] and (label or any(mine.dimension == one.dimension for mine in others))
     if told and aligned.weight_in(best[1]) > aligned.weight_in(rival[1]):
@@ -210,6 +212,8 @@ def _whole_of(aligned: Alignment, line: Line, part: Quantity) -> Held | None:
 
 def _part_of(aligned: Alignment, line: Line, whole: Quantity) -> Held | None:
     """Return 900 for the 4,200 of "4,200 objects, of which 900 are on display", if a statement is about the part."""
+    if "part of" in aligned.text or not _SOME.isdisjoint(aligned.words):
+        return None  # "some of the 4,200 objects"
     behind = (one for one in line.quantities if one.at > whole.last)
     part = next((one for one in behind if {line.word(one.at - 1), line.word(one.last + 2)} & _PARTED), None)
     light = function_stems(aligned.language)
@@ -245,11 +249,13 @@ def _absent(
         return None  # the question says so
     if of_name(aligned, one):
         return _numbered(aligned, i, "name") or Clash("number", aligned.quote(i - 1, i))  # "Rule 19"
-    if any(_within(one, line) for line in dict.fromkeys(line for line, _ in every)):
-        if aligned.word(i - 1) in _AGED:
+    for line in dict.fromkeys(line for line, _ in every):
+        if (first := _within(one, line)) is not None:
+            aged = aligned.word(i - 1) == line.word(first.at - 1) == "aged" and line.words.count("aged") == 1
+            if not aged or not aligned.carries(line, MOSTLY):
+                return Clash("number", says)  # the statement may be about a day within a period
             aligned.agreed.add(i)
             return None  # "children aged 8", evidence: "children aged 6 to 12"
-        return Clash("number", says)  # the statement may be about a day within a period
     if rival is not None:  # the closest value at the places that fit well
         least = LIKELY * rival[0]
         fitting = (found for found in other if found[0] >= least)
@@ -271,19 +277,21 @@ def _tokens_of(aligned: Alignment, one: Quantity) -> frozenset[int]:
     return frozenset(range(min(one.at, one.last), last + 1 + dated))
 
 
-def _within(one: Quantity, line: Line) -> bool:
-    """Return whether a value is within a range of a sentence: "1 July" in "15 June to 18 August", "8" in "6 to 12"."""
+def _within(one: Quantity, line: Line) -> Quantity | None:
+    """Return the start of a range of a sentence that has a value: "15 June to 18 August" has "1 July"."""
 
     def order(of: Quantity) -> tuple[float, float]:
         return (float(of.unit), of.written) if of.dimension == "date" else (0.0, of.value)
 
     values = [theirs for theirs in line.quantities if theirs.dimension == one.dimension != RANK]
-    return any(
-        order(first) < order(one) < order(second)
-        and (line.word(first.at - 1) in _FIRST or second.at - first.last <= NEXT)
+    within = (
+        first
         for first, second in pairwise(values)
-        if not _LAST.isdisjoint(line.words[first.last + 1 : second.at])
+        if order(first) < order(one) < order(second)
+        and (line.word(first.at - 1) in _FIRST or second.at - first.last <= NEXT)
+        and not _LAST.isdisjoint(line.words[first.last + 1 : second.at])
     )
+    return next(within, None)
 
 
 def _together(others: Sequence[Quantity], line: Line) -> bool:
@@ -313,7 +321,7 @@ def _said(line: Line, one: Quantity) -> set[str]:
 
 def _clause(line: Line, one: Quantity) -> set[str]:
     """Return the stems of a number's clause."""
-    return {line.tokens[p].stem for p in line.inside(one.at)}
+    return {stem for stem, places in line.places.items() if any(p in line.inside(one.at) for p in places)}
 
 
 def _names(line: Line, names: set[str]) -> bool:
@@ -343,7 +351,10 @@ def _side_by_side(one: Quantity, mine: Quantity, held: Held) -> bool:
 def _changed(aligned: Alignment, one: Quantity, near: Sequence[Held], every: Every) -> tuple[str, Held] | None:
     """Find a value that was changed to another one: "8080" where the evidence says "changed from 8080 to 9090"."""
     newer = [(1.0, line, new) for _, line, old in near if (new := _newer(line, old))]
-    if not _NOW.isdisjoint(aligned.words) and all(_NOW.isdisjoint(line.words) for _, line, _ in near):
+    past = word_set("past") | verbs("past")
+    if not _NOW.isdisjoint(aligned.words) and not any(
+        past.isdisjoint(line.words) or not _NOW.isdisjoint(line.words) for _, line, _ in near
+    ):
         newer += [(1.0, *held) for held in every if not _NOW.isdisjoint(held[0].words) and _alike(one, held[1])]
     if len(newer) < len(near) or not word_set("past").isdisjoint(aligned.words):
         return None

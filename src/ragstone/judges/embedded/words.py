@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -60,15 +59,6 @@ _MARKS: Final = "".join(
 
 _JOINERS: Final = "\u00ad\u200b\u200c\u200d"
 """Soft hyphens and joiners, which only affect rendering and are not part of a word."""
-
-_DAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAYS: Final = [name[:3] for name in _DAY_NAMES]
-_DAY_STEMS: Final = frozenset((*_DAY_NAMES, *_DAYS, "tues", "thur", "thurs", "weekday"))
-_DAY: Final = r"(?:mon|tue|wed|thu|fri|sat|sun)(?:s|rs|(?:s|nes|rs|ur)?days?)?\b"
-_DAY_RANGE: Final = re.compile(
-    rf"\b(?:(?P<first>{_DAY})\.?\s?(?:[-\u2013\u2014]|to|through|thru|until|till)\s?(?P<last>{_DAY})|weekdays?\b)",
-    re.IGNORECASE,
-)
 
 _LETTERS: Final = rf"[^\W\d_]+(?:[{_MARKS}{_JOINERS}]+[^\W\d_]*)*"
 _SIGN: Final = r"(?:(?<![^\s(\[{\"'\u201c=:<>~$\u20ac\u00a3\u00a5])[-\u2212](?=\.?\d))?"
@@ -372,19 +362,6 @@ def _tokens(text: str, language: str) -> list[Token]:
         if word.negated:
             add(Token(code.denial, start, end, NEGATION))
         last_end = end
-    days = language == "en" and any(token.stem in _DAY_STEMS for token in made)
-    return _with_days(made, text, code) if days else made
-
-
-def _with_days(made: list[Token], text: str, code: _Language) -> list[Token]:
-    """Add the days of a range at its end, so that "Monday to Friday", "Mon-Fri" and "weekdays" have Tuesday."""
-    for found in _DAY_RANGE.finditer(text):
-        ends = (found["first"], found["last"]) if found["last"] else ("mon", "fri")
-        first, last = (_DAYS.index(day[:3].lower()) for day in ends)
-        at = bisect_left(made, found.end(), key=lambda token: token.end) + 1
-        named = {token.stem for token in made[max(0, at - 3) : at]}
-        days = (code.stem(_DAY_NAMES[(first + k) % 7]) for k in range((last - first) % 7 + 1))
-        made[at:at] = [Token(day, made[at - 1].start, found.end(), WORD) for day in days if day not in named]
     return made
 
 
