@@ -217,7 +217,9 @@ def _part_of(aligned: Alignment, line: Line, whole: Quantity) -> Held | None:
     behind = (one for one in line.quantities if one.at > whole.last)
     part = next((one for one in behind if {line.word(one.at - 1), line.word(one.last + 2)} & _PARTED), None)
     light = function_stems(aligned.language)
-    before = (one for one in line.quantities if one.last == whole.at - 3 and line.word(whole.at - 2) == "of")
+    before = (
+        one for one in line.quantities if 0 < one.at <= one.last == whole.at - 3 and line.word(whole.at - 2) == "of"
+    )
     first = next((one for one in before if rivals(whole, one) and line.tokens[one.at].stem not in aligned.stems), None)
     if first is not None and line.tokens[first.at - 1].stem in {*aligned.stems} - light:
         return 0.0, line, first  # "closed 210 stores", evidence: "closed 14 of its 210 stores"
