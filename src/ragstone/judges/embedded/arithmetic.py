@@ -200,7 +200,8 @@ def _priced(total: Quantity, span: Quantity, lines: Collection[ParsedStatement])
     """
     every = [(line, one) for line in lines for one in line.quantities]
     prices = [(line, one) for line, one in every if one.dimension == total.dimension]
-    if any(agree(span, one) and one.unit[:4] == span.unit[:4] and line in dict(prices) for line, one in every):
+    priced = {line for line, _ in prices}
+    if any(line in priced and agree(span, one) and one.unit[:4] == span.unit[:4] for line, one in every):
         return False  # "a card for ten lessons costs 300"
     if span.dimension == "time":
         prices = prices if len({one.value for _, one in prices}) == 1 else []

@@ -202,7 +202,7 @@ def _competing(aligned: Alignment, unit: Predication, own: Holder) -> Clash | No
     known = [j for j in said if aligned.is_known(aligned.stems[j])]
     total = sum(aligned.weight[j] for j in known)
     linked = unit.linked and aligned.words[unit.first] != "that"
-    telling = {unit.verb, _deed(own)} - {k for k in (unit.verb,) if aligned.word(k) in _HAVING}
+    telling = {_deed(own)} if aligned.word(unit.verb) in _HAVING else {unit.verb, _deed(own)}
     strange = any(aligned.tokens[j].kind == NUMBER or j in telling for j in said if j not in known)
     least = 1 if acting else LEAST
     if linked or strange or total < max(least, KNOWN * sum(aligned.weight[j] for j in said)):

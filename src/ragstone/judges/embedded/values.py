@@ -323,7 +323,8 @@ def _said(line: Line, one: Quantity) -> set[str]:
 
 def _clause(line: Line, one: Quantity) -> set[str]:
     """Return the stems of a number's clause."""
-    return {stem for stem, places in line.places.items() if any(p in line.inside(one.at) for p in places)}
+    inside = line.inside(one.at)
+    return {stem for stem, places in line.places.items() if any(p in inside for p in places)}
 
 
 def _names(line: Line, names: set[str]) -> bool:
@@ -449,7 +450,7 @@ def _in_another_passage(
         for line, theirs in every
         if rivals(one, theirs) and aligned.named(line.passage) and (one.dimension or one.unit == theirs.unit != "")
     ]
-    rival = max(found, key=lambda held: held[0], default=None)
+    rival = max(found, key=FIT, default=None)
     least = max(FITS, LIKELY * near[0][0])
     return None if rival is None or rival[0] < least else (_written(aligned.text, one), rival)
 
