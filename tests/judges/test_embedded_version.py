@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-29", "7e062e2c7c83")
+RULES = ("embedded-29", "ebb0a6575fa0")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -189,8 +189,7 @@ def opposite(aligned: Alignment) -> Clash | None:
             aligned.agreed.add(i)
             continue
         own = aligned.best(i, same)
-        both = {line.tokens[p].stem for p in line.inside(place)} if own is not None and own[1] is line else ()
-        if own is not None and (aligned.stems[i] in both or _at_its_hour(aligned, *own[1:])):
+        if own is not None and _at_its_hour(aligned, *own[1:]):
             continue  # "closes at 16 on Saturdays", evidence: "from 10 to 16 on Saturdays. It is closed on Sundays"
         clear = aligned.prefers(i, rival, own) or (same and aligned.outdone(line, [one for one, _ in same], {i}))
         told = _familiar(aligned, line, place) or _whole_clause(aligned, i, line, place)
