@@ -25,6 +25,7 @@ from ragstone.errors import BackendError, ConfigError, TemplateError
 from ragstone.judges.base import Call, Dialogue, RateLimits, Reply
 from ragstone.judges.catalogue import build
 from ragstone.judges.spec import Spec, parse
+from ragstone.metrics.groundedness import Groundedness
 from ragstone.questions import SAMPLE, Question, Task
 from ragstone.store.database import Store
 from ragstone.testing import FakeServer, Scripted, ScriptedBackend, ScriptedJudge
@@ -191,8 +192,7 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_refusal_that_concerns_certain_texts_stops_no_other(name: str) -> None:
     """Be they the first of the run, unless they could be about the key."""
-    keyed = TEXTS[name].status in (401, 403)
-    odd = [f"r{number}." for number in (range(30, 42) if keyed else range(1, 13))]
+    odd = [f"r{number}." for number in (range(30, 42) if name == "node" else range(1, 13))]
 
     def answer(request: dict[str, Any]) -> Scripted | None:
         return TEXTS[name] if any(f"It is {one}" in str(request) for one in odd) else None
@@ -229,6 +229,18 @@ def test_a_judge_that_cannot_be_checked_is_lost_with_what_its_calls_said(known: 
 
     outcome = weigh(records(20), WHOLE, CannotBeChecked(script, concurrency=1), settings=replace(REAL, tries=1))
     assert f"sorry {said}" in str(outcome.error)
+
+
+def test_a_check_waits_for_the_budget_that_other_calls_hold() -> None:
+    """These get their turn meanwhile: the check of the first, a long call, is sent when they have left it room."""
+    text = " ".join(["It is long and" + " long" * 3000 + ".", *(f"It is item {number}." for number in range(9))])
+    refused = Scripted("No such key.", status=401)
+    with FakeServer(answer=lambda request: None if "long long" in str(request) else refused) as server:
+        judge = build(Spec("j", model="m", base_url=server.url, concurrency=1))
+        metric = Groundedness(batch=1)
+        outcome = weigh([record("r1", text)], [metric], judge, settings=replace(REAL, limits=Limits(tokens=40_000)))
+        assert (server.seen[200] > 1, server.seen[401]) == (True, 9)
+    assert (outcome.error, outcome.statuses) == (None, ["partial"])
 
 
 def test_a_check_that_the_budget_does_not_allow_leaves_the_error_as_it_was() -> None:
@@ -298,6 +310,19 @@ def test_an_unknown_model_stops_the_run_at_once() -> None:
     with FakeServer(known_models=["good"]) as server:
         outcome = weigh(records(5), WHOLE, prompted(server, "bad"))
     assert "HTTP 404: The model `bad` does not exist" in str(outcome.error)
+
+
+@pytest.mark.parametrize("panel", [False, True])
+def test_a_rejected_key_is_checked_before_another_call_is_sent(panel: bool) -> None:
+    """Only the calls in flight are rejected with the first one; a panel goes on without that judge."""
+    with FakeServer() as server:
+        server.configure(answer=lambda _: Scripted("No.", status=401) if server.count >= 200 else None, latency=0.02)
+        judge = build(Spec("j", model="m", base_url=server.url, concurrency=32))
+        good = [ScriptedJudge(GOOD, name="good")] if panel else []
+        outcome = weigh(records(500), WHOLE, only(*good, judge), settings=REAL)
+        assert server.seen[200] >= 200
+        assert server.seen[401] <= 32 + 1, "and the check"
+    assert (outcome.error is None, outcome.statuses.count("scored") == 500) == (panel, panel)
 
 
 def test_nobody_listening_stops_the_run() -> None:

@@ -275,13 +275,17 @@ def test_the_first_call_goes_alone_for_half_a_second_at_most() -> None:
     assert begun == [0.0, pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.5)]
 
 
-def test_a_refused_key_lets_nobody_follow() -> None:
+def test_a_refused_key_lets_nobody_follow_but_a_check() -> None:
     async def work() -> None:
         door = queue(wary=True)
         turn = await door.enter(CALL)
         waiting = [asyncio.ensure_future(door.enter(CALL)) for _ in range(9)]
         await asyncio.sleep(0.1)
         door.refused(turn, CALL, BackendError("HTTP 401", fatal=True, status=401), half)
+        check = await asyncio.wait_for(door.enter(CALL, first=True), 1)
+        assert not any(one.done() for one in waiting)
+        door.abandoned(check)
+        door.resume()
         await asyncio.sleep(0)
         assert sum(one.done() for one in waiting) == 1, "who is told by the engine that there is no endpoint any more"
 

@@ -486,6 +486,14 @@ SAID: dict[str, tuple[Scripted, dict[str, Any]]] = {
     ),
     "key-400": (Scripted("Incorrect API key provided", status=400), {**FATAL, "hint": f"check the key in {VARIABLE}"}),
     "moderated": (Scripted("Flagged by moderation", status=403), {**ALONE, "general": False, "hint": ""}),
+    "firewall": (
+        Scripted(raw="\n<html><body>Blocked</body></html>", status=403),
+        {
+            **FATAL,
+            "general": True,
+            "hint": "the reply is a web page, probably of a firewall; check the base URL and the network",
+        },
+    ),
     "quota": (
         Scripted(QUOTA, status=429, headers={"Retry-After": "1"}),
         {**FATAL, "hint": "the account or the key has no credit left"},

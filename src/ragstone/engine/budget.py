@@ -130,7 +130,7 @@ class Budget:
             raise self.over  # the record would be started but not finished
         worst = self.worst(judge, call)
         self._worst = self._worst.most(worst)
-        while not self._fits(worst):
+        while not self.fits(worst):
             needed = self._others + self._spent + worst
             if not self._held.calls and self._last and not needed.within(self.limits.amount()):
                 raise self.reached(worst)
@@ -237,7 +237,7 @@ class Budget:
         )  # fmt: skip
         return None if dollars is None else usage.rate * dollars
 
-    def _fits(self, more: Amount) -> bool:
+    def fits(self, more: Amount) -> bool:
         """Return whether a call fits into the current allowance."""
         return (self._spent + self._held + more).within(self._lent)
 

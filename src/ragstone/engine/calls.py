@@ -346,16 +346,18 @@ class Calls:
 
     async def _gone(self, judge: Judge, error: BackendError, now: float) -> Failed | None:
         """Return the failure of a call if its endpoint is lost, else None."""
-        if id(judge.backend) in self._down:
-            return self._lose(judge, error)
-        breaker, lost = self._queue(judge.backend).breaker, error
-        if not error.fatal:
-            if len(self._flying) == 1 or not breaker.dead(now):  # a single call has nothing to stop
-                return None
-            lost = self._lost(judge, error, f"{breaker.failures} attempts in a row failed")
-        if await self._works(judge, error):  # a firewall may answer 403 to certain texts
-            return None
-        return self._lose(judge, lost)
+        queue, lost = self._queue(judge.backend), error
+        try:
+            if id(judge.backend) in self._down:
+                return self._lose(judge, error)
+            if not error.fatal:
+                if len(self._flying) == 1 or not queue.breaker.dead(now):  # a single call has nothing to stop
+                    return None
+                lost = self._lost(judge, error, f"{queue.breaker.failures} attempts in a row failed")
+            return None if await self._works(judge, error) else self._lose(judge, lost)
+        finally:
+            if error.fatal:
+                queue.resume()
 
     async def _works(self, judge: Judge, error: BackendError) -> bool:
         """Return whether the endpoint answers a call that it answered before, so that only certain calls fail.
@@ -378,6 +380,8 @@ class Calls:
             turn: Turn | None = None
             try:
                 known = known or next(judge.dialogue(SAMPLE))[0]
+                if not self._budget.fits(self._budget.worst(judge, known)):  # calls that wait for a turn may hold it
+                    queue.resume(for_good=True)
                 async with Reservation(self._budget, judge, known) as reserved:
                     turn = await queue.enter(known, first=True)
                     turn.sent = True
@@ -399,6 +403,7 @@ class Calls:
             self._tally.notes[f"{judge.name}: checked with a call that it can answer"] += 1
             self._failures[id(backend)] = 0
             self._worked[id(backend)] = begun
+            queue.resume(for_good=True)
             return True
 
     def _expired(self, judge: Judge) -> BackendError:

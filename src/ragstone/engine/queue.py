@@ -2,7 +2,7 @@
 
 Every attempt of every call enters the queue; between two attempts a call is not in it. Guarantees: turns are granted
 first come, first served. A cancelled call takes nobody's turn. A refused call waits alone; other calls wait only if
-the endpoint answers none or reports that its limits are used up.
+the endpoint answers none or reports that its limits are used up, and while the first fatal error is checked.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ class Queue:
         self.tokens = TokenUse(size)
         self.breaker = breaker
         self.unsaved = 0
+        self._doubted = self._trusted = False
         self._loop = asyncio.get_running_loop()
         self._clock = self._loop.time
-        self._waiting: deque[tuple[asyncio.Future[Turn], Call]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[Turn], Call, bool]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._held = ""
         self._variance = 0.0
@@ -82,12 +83,13 @@ class Queue:
     async def enter(self, call: Call, *, first: bool = False) -> Turn:
         """Wait for a turn, to be released with ``answered``, ``refused`` or ``abandoned``.
 
-        ``first``: before all others that wait. Raises the error passed to ``dismiss`` if the judge is dismissed.
+        ``first``: a check, which goes before all others. Raises the error passed to ``dismiss`` if the judge is
+        dismissed.
         """
-        if not self._waiting and (turn := self._turn(call)) is not None:
+        if (first or not self._waiting) and (turn := self._turn(call, first)) is not None:
             return turn
         place: asyncio.Future[Turn] = self._loop.create_future()
-        (self._waiting.appendleft if first else self._waiting.append)((place, call))
+        (self._waiting.appendleft if first else self._waiting.append)((place, call, first))
         try:
             return await place
         except asyncio.CancelledError:
@@ -129,7 +131,7 @@ class Queue:
         if error.status in TOO_MANY:
             self.width.fall(f"HTTP {error.status}")
         if error.fatal:
-            pass  # no more calls; those waiting learn of it at their turn
+            self._doubted = not self._trusted  # until ``resume``
         elif not error.retryable and (self.breaker.answers or not error.general):  # it works and rejected this request
             self.breaker.answered(turn.number)
         elif self.breaker.failed(turn.number, turn.begun, refused=error.busy, limited=limited) and error.retryable:
@@ -141,6 +143,15 @@ class Queue:
         if self._waiting:
             self.let_in()
 
+    def resume(self, *, for_good: bool = False) -> None:
+        """Admit calls again after a fatal error; if the endpoint is lost, they learn of it at their turn.
+
+        ``for_good``: later fatal errors hold no call back, because this endpoint only refuses certain texts, or
+        because the check needs budget that waiting calls hold.
+        """
+        self._doubted, self._trusted = False, self._trusted or for_good
+        self.let_in()
+
     def abandoned(self, turn: Turn) -> None:
         """Release the turn of a call that was cancelled or not sent."""
         if not turn.sent:
@@ -151,7 +162,7 @@ class Queue:
 
     def dismiss(self, judge: str, word: BackendError) -> None:
         """Fail all waiting calls of this judge with this error."""
-        for place, call in self._waiting:
+        for place, call, _ in self._waiting:
             if call.judge == judge and not place.done():
                 place.set_exception(word)
 
@@ -179,10 +190,12 @@ class Queue:
 
     # ---- turns
 
-    def _turn(self, call: Call) -> Turn | None:
+    def _turn(self, call: Call, first: bool) -> Turn | None:
         """Return a turn if one is available now."""
         width = 1 if self.breaker.alone else int(self.width.now)
         in_flight = len(self._out)
+        if self._doubted and not first:
+            return None
         if in_flight >= width or in_flight + self.unsaved >= width + self.width.most:
             self._held = "concurrency"
             return None
@@ -208,11 +221,11 @@ class Queue:
         """Admit the calls that may go now."""
         waiting = self._waiting
         while waiting:
-            place, call = waiting[0]
+            place, call, first = waiting[0]
             if place.done():  # cancelled while waiting
                 waiting.popleft()
                 continue
-            turn = self._turn(call)
+            turn = self._turn(call, first)
             if turn is None:
                 return
             waiting.popleft()

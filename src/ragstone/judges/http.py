@@ -425,8 +425,8 @@ class HttpBackend(ABC):
             said = f"redirects to {self.without_key(place.partition('?')[0])[:200]}"
         code = f"{error.get('code')} {error.get('type')}"
         wait = retry_after(headers)
-        more = meaning(status, code, said, wait=wait, variable=self.key_variable, flex=tier == "flex")
-        left = allowance(headers)
+        flex, page, left = tier == "flex", data.lstrip().startswith(b"<"), allowance(headers)
+        more = meaning(status, code, said, wait=wait, variable=self.key_variable, flex=flex, page=page)
         return self.trouble(f"HTTP {status}: {said[:300] or 'no message'}", status=status, allowance=left, **more)
 
     def without_key(self, text: str) -> str:

@@ -43,12 +43,12 @@ _MARKUP: Final = re.compile(r"<(head|script|style)\b.*?</\1\s*>|<[^>]*>", re.IGN
 
 
 def meaning(
-    status: int, code: str, said: str, *, wait: float | None, variable: str, flex: bool = False
+    status: int, code: str, said: str, *, wait: float | None, variable: str, flex: bool = False, page: bool = False
 ) -> dict[str, Any]:
     """Return the fields of a ``BackendError``.
 
     ``code`` and ``said`` are the error's codes and message, ``wait`` is what the endpoint asked for, ``variable`` holds
-    the key, and ``flex`` tells whether the call used that tier.
+    the key, ``flex`` tells whether the call used that tier, and ``page`` whether the body is a web page.
     """
     hint = ""
     fatal = too_long = False
@@ -58,7 +58,13 @@ def meaning(
     no_capacity = flex and status in (429, 498, 503) and bool(_NO_CAPACITY.search(f"{said} {code}"))
     loading = status == 503 and bool(_LOADING.search(said))
     no_credit = re.search("insufficient_quota|budget_exceeded", code) or _NO_CREDIT.search(said)
-    if status in (401, 403) and not moderated:
+    firewall = status == 403 and page and not moderated
+    if firewall:
+        fatal, hint = (
+            True,
+            "the reply is a web page, probably of a firewall; check the base URL and the network",
+        )
+    elif status in (401, 403) and not moderated:
         fatal = True
         hint = f"check the key in {variable}" if variable else "the endpoint requires a key"
     elif status == 404:
@@ -84,7 +90,7 @@ def meaning(
         hint = "check the quota of the account"
         if (wait or 0.0) <= MINUTE:
             hint = f"set --rpm (or rpm in the judge's table) to the endpoint's requests per minute, or {hint}"
-    general = not (retryable or fatal or too_long or moderated or status == 413)
+    general = firewall or not (retryable or fatal or too_long or moderated or status == 413)
     return {
         "retryable": retryable, "fatal": fatal, "retry_after": wait if retryable else None, "hint": hint,
         "too_long": too_long, "loading": loading, "no_capacity": no_capacity, "general": general,
