@@ -172,6 +172,24 @@ def test_what_a_batch_did_not_bring_is_asked_again(given: Any, end: str) -> None
     assert scores(run) == scores(ragstone.evaluate(ROWS, **live))
 
 
+def test_what_a_batch_did_not_bring_is_on_one_bill(given: Any) -> None:
+    """Each run counts what its own batches did not bring: first 8 calls, then 6 of the 12 that are left."""
+    server, options, _ = given
+    server.configure(answer=None, batch_end="partial")
+    with pytest.raises(BatchPending):
+        ragstone.evaluate(ROWS, batch=True, **options)
+    with pytest.raises(BudgetReached):
+        ragstone.evaluate(ROWS, batch=True, max_calls=9, **options)
+    retried = [ragstone.open_run("last", options["store"]).summary()["bill"]["retried"]]
+    with pytest.raises(BatchPending, match=r"1 batch submitted \(12 calls\)"):
+        ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    with pytest.raises(BatchPending, match="without a result for 6 of 12 calls"):
+        ragstone.evaluate(ROWS, batch=True, finish="batch", **options)
+    server.configure(batch_end="completed")
+    run = ragstone.evaluate(ROWS, batch=True, wait=True, finish="batch", **options)
+    assert [*retried, run.summary()["bill"]["retried"]] == [8, 6]
+
+
 @pytest.mark.parametrize(
     ("end", "said"),
     [("failed", "ended without a result"), ("empty", "ended without a result"), ("lost", "no longer has")],
@@ -596,11 +614,11 @@ def test_a_batch_outlasts_damage_to_the_store(given: Any) -> None:
         sent = store.batches(), [store.keys_of(row.id) for row in store.batches()]
         store.keep_calls("a test", [b"key"])
     beside: list[Any] = [
-        ("batch_tries", [(b"other", sent[0][0].id, 2, "no reply")]),
+        ("batch_tries", [(b"other", sent[0][0].id, 2, "no reply", 1)]),
         ("kept_calls", [("a test", b"key")]),
     ]
     with closing(sqlite3.connect(options["store"])) as connection, connection:
-        connection.execute("INSERT INTO batch_tries VALUES (?, ?, ?, ?)", beside[0][1][0])
+        connection.execute("INSERT INTO batch_tries VALUES (?, ?, ?, ?, ?)", beside[0][1][0])
     data = bytearray(options["store"].read_bytes())
     data[:100] = bytes(100)
     options["store"].write_bytes(data)

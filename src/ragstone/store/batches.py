@@ -179,14 +179,17 @@ class BatchStore(Store):
         A call that gets no result is sent at most ``tries`` times.
         """
         batch = " AS o JOIN batches AS b ON b.id = o.batch WHERE b.run = ? AND b.input = ? AND b.status = 'done'"
-        query = f"SELECT coalesce(sum(tries), 0), coalesce(sum(min(tries, ?)), 0) FROM batch_tries{batch}"
-        ((missed, again),) = self._rows(query, (tries - 1, *owner))
+        counts = "coalesce(sum(tries - billed), 0), coalesce(sum(min(tries, ?) - min(billed, ?)), 0)"
+        ((missed, again),) = self._rows(f"SELECT {counts} FROM batch_tries{batch}", (tries - 1, tries - 1, *owner))
         query = f"SELECT count(*) FROM batch_calls{batch} AND o.failed NOT NULL AND o.spent IS NULL"
         ((refused,),) = self._rows(query, owner)
         return missed + refused, again
 
     def close_batches(self, owner: Owner, *, done: bool) -> None:
         """Mark a run's collected batches as billed; if it is ``done``, delete them."""
-        self._change("UPDATE batches SET status = 'billed' WHERE run = ? AND input = ? AND status = 'done'", owner)
+        collected = "run = ? AND input = ? AND status = 'done'"
+        batches = f"batch IN (SELECT id FROM batches WHERE {collected})"
+        self._change(f"UPDATE batch_tries SET billed = tries WHERE {batches}", owner)
+        self._change(f"UPDATE batches SET status = 'billed' WHERE {collected}", owner)
         if done:
             self._change("DELETE FROM batches WHERE run = ? AND input = ? AND status = 'billed'", owner)

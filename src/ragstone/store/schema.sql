@@ -92,7 +92,8 @@ CREATE TABLE batch_tries (      -- calls that batches ended without; one more tr
   key      BLOB NOT NULL UNIQUE,
   batch    INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE, -- the last one
   tries    INTEGER NOT NULL,
-  reason   TEXT NOT NULL
+  reason   TEXT NOT NULL,
+  billed   INTEGER NOT NULL DEFAULT 0 -- how many of the tries are on a bill
 );
 CREATE TABLE kept_calls (       -- calls in use although no run has them
   owner    TEXT NOT NULL,       -- what needs them again, such as a test that passed
