@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,10 @@ def test_a_threshold_is_fitted_written_and_named_in_the_signature() -> None:
     assert 0.34 <= fit.after < 0.5
     assert (fit.kappa_before, fit.kappa_after, fit.shown) == (0.5, 1, True)
     assert f"threshold = {fit.after:g}" in Path("ragstone.toml").read_text()
+    assert ragstone.open_run("last").name.startswith("tune "), "there is no other"
+    with closing(ragstone.evaluate(city_records()[:1], "grounding").store):
+        ragstone.tune("labels.csv", city_records(), "embedded")
+        assert ragstone.open_run("last").name == "records"
     run = ragstone.evaluate(city_records(), "grounding", "claims=human:labels.csv")
     assert f",cut={fit.after:g}|" in run.summary()["metrics"]["grounding"]["signature"]
     assert ragstone.agree(run, "labels.csv")["grounding"].items.kappa == 1

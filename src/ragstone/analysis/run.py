@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+TUNED: Final = "tune "
+"""Start of the names of runs that ``tune`` makes, of records that are not a file."""
 _PLACE: Final = re.compile(r"#([1-9][0-9]{0,15})")
 UNIT_COLUMNS = (
     "record", "topic", "run_id", "metric", "unit", "level", "text", "label", "value", "raw", "probability",
@@ -343,13 +345,15 @@ class Run:
 def find_run(store: Store, which: str | int = "last") -> Run:
     """Return a run by its number, its name (the latest with that name) or ``last``; else raise InputError with hints.
 
-    A run named after a file is also found without the file extension, unless a run has exactly that name.
+    ``last`` is none of the runs that ``tune`` makes, unless there are no others. A run named after a file is also found
+    without the file extension, unless a run has exactly that name.
     """
     runs = store.runs()
     if not runs:
         raise InputError(f"{store.path}: no runs yet; to create one, run: ragstone run FILE")
     if which == "last":
-        return Run(store, runs[-1])
+        own = (row for row in reversed(runs) if not (row.name.startswith(TUNED) and row.spec.get("input") == "records"))
+        return Run(store, next(own, runs[-1]))
     for row in reversed(runs):
         if str(row.id) == str(which) or row.name == which:
             return Run(store, row)

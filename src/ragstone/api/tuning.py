@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
 from ragstone.analysis.gold_join import join
-from ragstone.analysis.run import Run
+from ragstone.analysis.run import TUNED, Run
 from ragstone.analysis.tuning import (
     AskedCombination,
     Combination,
@@ -100,7 +100,7 @@ class Tuner(Struct):
             judge=[*named, *given],
             prompts=[f"{self.step}={combination.style}"] if combination.style else None,
             format=combination.format or None,
-            name=f"tune {combination}",
+            name=f"{TUNED}{combination}",
             **self._left(),
         )
 
