@@ -120,7 +120,8 @@ class Option(Struct, frozen=True, kw_only=True, eq=False):
             number = isinstance(value, int if self.kind is int else int | float) and not isinstance(value, bool)
             fine = number and self._within(value)  # type: ignore[arg-type]
         if not fine:
-            raise ConfigError(f"{where or self.label} {value!r}; expected {self.expected}")
+            shown = f"{value:g}" if self.kind is float and isinstance(value, float) else repr(value)
+            raise ConfigError(f"{where or self.label} {shown}; expected {self.expected}")
 
     def _within(self, number: float) -> bool:
         inside = self.least < number < self.most if self.between else self.least <= number <= self.most
@@ -440,8 +441,7 @@ class RunOptions(ByPosition, frozen=True, kw_only=True, eq=False):
     def called(cls, *positional: Any, **given: Any) -> Self:
         """Make options from the keywords of ``evaluate``; None means not given. Raise TypeError for an unknown name."""
         known = cls.__struct_fields__
-        unknown = sorted(set(given) - set(known))
-        if unknown:
+        if unknown := sorted(set(given) - set(known)):
             near = ["judge"] if unknown[0] in ("model", "llm") else difflib.get_close_matches(unknown[0], known, 1)
             meant = f"did you mean {near[0]}=? Options" if near else "options"
             raise TypeError(f"unknown option {', '.join(unknown)}; {meant} are {', '.join(sorted(known))}")

@@ -260,7 +260,7 @@ def test_a_dead_endpoint_ends_the_run() -> None:
     rows = [row(n) for n in range(12)]
     came = ragstone("run", write("a.jsonl", *rows), "-q", "-m", "grounding", "-j", "vllm:m@http://127.0.0.1:9/v1")
     assert came.code == 3
-    assert "cannot reach http://127.0.0.1:9/v1/chat/completions (connection refused)" in came.err
+    assert "cannot reach http://127.0.0.1:9/v1/chat/completions (connection refused; " in came.err
     assert "hint: check that the server is running" in came.err
     with FakeServer(dead_after=16) as server:
         came = ragstone("run", "a.jsonl", "-m", "grounding", "-j", f"vllm:m@{server.url}", "--concurrency", "1")

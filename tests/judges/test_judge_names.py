@@ -77,6 +77,7 @@ def test_embedded_and_replay_are_names_of_their_own() -> None:
         ),
         ("OpenAI:gpt", "did you mean 'openai'?"),
         ("embeded", "did you mean 'embedded'?"),
+        ("nope", "no judge 'nope'; known: embedded, nli, "),
         ("openai", "judge 'openai' has no model; write openai:MODEL"),
         ("azure", "judge 'azure' has no model; write azure:MODEL"),
         ("gpt-4o", "no judge 'gpt-4o'; add the provider, as in openai:gpt-4o"),

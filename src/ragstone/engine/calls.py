@@ -428,10 +428,10 @@ class Calls:
             if failures >= self._settings.dead_after and not await self._works(judge, error):
                 count = f"{failures} calls in a row failed after up to {self._settings.tries} tries"
                 return self._lose(judge, self._lost(judge, error, count))
-        tried = f" (tried {attempts} times)" if attempts > 1 else ""
+        tried = f"tried {attempts} times" if attempts > 1 else ""
         if (error.retry_after or 0.0) > self._settings.deadline:
-            tried = f" ({asked_to_wait(error.retry_after)})"
-        said = f"{error}{tried}"
+            tried = asked_to_wait(error.retry_after)
+        said = _with(error, tried) if tried else str(error)
         if error.too_long and error.hint:  # what to do first: servers describe it at length
             said = f"{error.hint} ({said})"
         elif error.hint and not error.fatal:
@@ -462,4 +462,10 @@ class Calls:
         goes_on = "finished work is saved; run the same command to resume" if kept else ""
         said = "check the model and the parameters in the judge's table" if error.general else error.hint
         hint = "; ".join(filter(None, (asked_to_wait(error.retry_after), said, goes_on))).replace("?; ", "? ")
-        return BackendError(f"{error} ({count})", judge=judge.name, fatal=True, hint=hint)
+        return BackendError(_with(error, count), judge=judge.name, fatal=True, hint=hint)
+
+
+def _with(error: BackendError, more: str) -> str:
+    """Return a message with more in parentheses, in those at its end if there are any."""
+    said = str(error)
+    return f"{said[:-1]}; {more})" if said.endswith(")") else f"{said} ({more})"

@@ -289,7 +289,9 @@ def parse(name: str) -> Spec:
         raise ConfigError("a judge needs a model, not only an address, as in openai:MODEL@https://HOST/v1")
     if not colon or (provider not in PRESETS and provider not in providers()):
         known = ["embedded", "nli", "replay:FILE", "human:FILE", *(f"{known}:MODEL" for known in providers())]
-        near = difflib.get_close_matches(provider.lower(), ["embedded", "nli", "replay", "human", *providers()], 1)
+        near = difflib.get_close_matches(
+            provider.lower(), ["embedded", "nli", "replay", "human", *providers()], 1, 0.65
+        )
         shown = name.partition("@http")[0]  # an address may hold a password
         hint = f"did you mean '{near[0]}'? Known: " if near else "known: "
         raise ConfigError(f"no judge '{shown}'; {hint}{', '.join(known)}, and [judges.NAME] tables")
