@@ -107,7 +107,7 @@ def test_a_topic_whose_bank_fails_is_not_written_and_is_counted_with_the_reason(
     assert len(found) == 1
     assert dict(done.without) == {"no contexts": 1, "no question": 1}
     done = create_nuggets(rows[:1], options(tmp_path / "b", judge(nuggetize=[])), found.append)
-    assert dict(done.without) == {"the contexts contain no nuggets for this question": 1}
+    assert dict(done.without) == {"the passages contain no nuggets for this question": 1}
     failing = ScriptedJudge(lambda question: Failed(f"{sum(map(ord, repr(question)))} tokens are too many for m-4"))
     done = create_nuggets([topic("q1"), topic("q2")], options(tmp_path / "c", failing), found.append)
     assert dict(done.without) == {"N tokens are too many for m-4": 2}, "as the missing scores of a run are counted"

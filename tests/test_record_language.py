@@ -91,6 +91,6 @@ def test_bands_are_in_the_language_of_the_record(tmp_path: Path) -> None:
         (page,) = case_of(result, {})["scores"][0]["facts"]
         assert page in " ".join(stream.getvalue().split())
         shown[result["id"]] = " ".join(stream.getvalue().split())
-    assert "poor: significant information is not in the contexts" in shown["en"]
+    assert "poor: significant information is not in the passages" in shown["en"]
     assert "плохо: существенные сведения отсутствуют в контексте" in shown["ru"]
     run.store.close()

@@ -23,7 +23,7 @@ Task = Literal[
 passages. ``importance``: rate nuggets as vital or okay to the question. ``support``: rate sentences, claims
 or nuggets against the passages. ``assign``: rate nuggets by whether a response holds them.
 ``response_support``: rate a whole response against all passages joined. ``relevance``: rate passages, claims,
-nuggets or a response against the question. ``trace``: mark the sentences of contexts and response. ``rubric``: rate
+nuggets or a response against the question. ``trace``: mark the sentences of passages and response. ``rubric``: rate
 a record by criteria of the user's own, and write the steps of one.
 """
 
@@ -58,7 +58,7 @@ FORM_OF: Final[Mapping[tuple[str, str], str]] = {
 """The form of a question, by step and scale, if it is not the usual one of the step."""
 
 Special = Literal["supported_without_sentence", "general", "well_known_fact", "numerical_reasoning"]
-"""What may support a response sentence besides sentences of the contexts (RAGBench, arXiv 2407.11005)."""
+"""What may support a response sentence besides sentences of the passages (RAGBench, arXiv 2407.11005)."""
 
 SPECIAL: Final[tuple[Special, ...]] = get_args(Special)
 
@@ -173,10 +173,10 @@ class Written(Struct, frozen=True):
 class Traced(Struct, frozen=True):
     """The answer to a ``Trace``.
 
-    ``relevant`` and ``utilized`` are keys of context sentences, in order; None if the judge did not say. ``verdicts``
+    ``relevant`` and ``utilized`` are keys of passage sentences, in order; None if the judge did not say. ``verdicts``
     has one verdict per response sentence, in order: ``yes`` if it is fully supported. ``support`` holds, for each of
     them, the keys that support it, including special ones. ``overall`` is the judge's verdict on the whole response, if
-    it gave one. ``dropped`` lists keys that do not exist. ``parts`` is the number of parts in which the contexts were
+    it gave one. ``dropped`` lists keys that do not exist. ``parts`` is the number of parts in which the passages were
     sent; ``failure`` says what could not be read.
     """
 
@@ -288,9 +288,9 @@ SAMPLE: Final = Rate("support", (_SKY,), YES_NO, passages=(Passage("1", "On a cl
 
 
 class Trace(Question[Traced], frozen=True):
-    """Mark the context sentences that are relevant, that the response used, and that support it.
+    """Mark the passage sentences that are relevant, that the response used, and that support it.
 
-    ``sentences`` are those of all contexts, each with its passage as parent and its span in it; ``response`` are those
+    ``sentences`` are those of all passages, each with its passage as parent and its span in it; ``response`` are those
     of the response. Their keys (see ``key_of``) are unique.
     """
 

@@ -215,7 +215,7 @@ def test_another_way_of_making_is_told_by_its_parts(tmp_path: Path) -> None:
     assert not found.same_ruler
     newer = run_of(tmp_path / "c", {"r1": 1.0, "r2": 0.5}, signature=SIGNED.replace("0.1.0", "0.2.0"))
     assert compare(first, newer)["grounding"].same_ruler
-    assert any("responses and contexts are the same" in warning for warning in compare(first, second).warnings)
+    assert any("responses and passages are the same" in warning for warning in compare(first, second).warnings)
 
 
 def test_settings_that_no_signature_holds_are_warned_of(tmp_path: Path) -> None:
@@ -243,9 +243,9 @@ def test_other_inputs_under_one_id_and_runs_that_did_not_end_are_warned_of(tmp_p
     first, second = folder(tmp_path / "c", before), folder(tmp_path / "d", after)
     found = compare(first, second)
     assert (found.same_responses, found.other_contexts) == (3, 2)
-    assert found.warnings == ("2 of 3 paired records have different contexts in d than in c",)
+    assert found.warnings == ("2 of 3 paired records have different passages in d than in c",)
     found = compare(first, folder(tmp_path / "e", [*before[:2], after[2]]))
-    told = "responses and contexts are the same in both runs: differences come from the evaluation settings, not from"
+    told = "responses and passages are the same in both runs: differences come from the evaluation settings, not from"
     assert found.warnings == (f"{told} the system",)
     assert not [line for line in in_the_way(found) if "may explain" in line]
     first = folder(tmp_path / "a", [result("r1", 1, [score("grounding", 0.5)])])

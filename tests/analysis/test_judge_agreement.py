@@ -545,7 +545,7 @@ def test_nuggets_keep_their_weights(tmp_path: Path) -> None:
 
 
 def test_a_shortcut_of_a_metric_is_none_of_peoples(tmp_path: Path) -> None:
-    """A response that stands in the contexts is not asked about; people's labels count all the same."""
+    """A response that stands in the passages is not asked about; people's labels count all the same."""
     judge = ScriptedJudge({"response_support": "1"})
     run = evaluate(RECORDS, metrics=["response_groundedness"], judge=judge, store=tmp_path / "s.db")
     gold = [row(f"r{n}/response/1", str(n), "response_support") for n in range(3)]
@@ -582,7 +582,7 @@ def test_marks_of_context_sentences_are_units_of_their_own(tmp_path: Path) -> No
         "trace.utilized": ["utilization", "completeness", "utilization_share"],
     }
     assert [(one.unit, one.items.matrix.n, one.items.matrix.accuracy) for one in found.metrics[1:]] == [
-        ("context sentence", 4, 1.0), ("context sentence", 3, 1.0),
+        ("passage sentence", 4, 1.0), ("passage sentence", 3, 1.0),
     ]  # fmt: skip
     (gathered,) = [one for name, one in join(run, gold).metrics.items() if name == "trace.relevant"]
     assert {name: [(each.people, each.judge) for each in values] for name, values in gathered.values.items()} == {

@@ -280,7 +280,7 @@ def test_two_judges_of_one_system(browser: Chromium, tmp_path: Path) -> None:
     second = evaluate(records("Two years.", "Nine."), "groundedness", judge, store=tmp_path / "s.db", name="b")
     opened(browser, first, second, tmp_path / "c.html")
     assert "groundedness: the judge or prompt for support changed from embedded" in browser.text(".notice")
-    assert "Responses and contexts are the same in both runs" in browser.text(".notice")
+    assert "Responses and passages are the same in both runs" in browser.text(".notice")
     assert len(browser.all(".moved-record:first-child .side")) == 1
     cells = browser.all(".moved-record:first-child .changes tbody td")
     assert [("✗ not supported" in cell, "✓ found" in cell) for cell in cells] == [(False, True), (True, False)]

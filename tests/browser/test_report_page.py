@@ -424,7 +424,7 @@ def test_the_page_says_what_a_metric_of_another_package_says(browser: Chromium, 
     browser.open(address)
     assert "of a response\u2019s figures" in browser.text(".sentence").replace("'", "\u2019")
     assert browser.all(".card h2")[0] == "Figure support"
-    assert browser.all(".card .meaning")[0] == "share of the response's figures that the contexts state"
+    assert browser.all(".card .meaning")[0] == "share of the response's figures that the passages state"
     browser.open(f"{address}#record=2")
     assert browser.all(".tabs button")[0].startswith("Figures")
     assert browser.all(".units thead th") == ["Figure support", "Figure", "Reasons and evidence"]
@@ -432,5 +432,5 @@ def test_the_page_says_what_a_metric_of_another_package_says(browser: Chromium, 
     assert browser.all(".column.left .mark") != []
     assert "figures (Figure support)" in browser.text(".column.left")
     browser.click("#tab-scores")
-    assert "doubtful: check the figures against the contexts" in browser.text("#panel")
+    assert "doubtful: check the figures against the passages" in browser.text("#panel")
     assert browser.troubles() == []

@@ -137,7 +137,7 @@ def test_a_difference_that_cannot_be_told_from_chance_is_not_called_one(runs: Pa
         )
     found = ragstone("compare", "n0", "n1").flat
     assert "grounding: scoring_mode changed from the default to scale_1_5." in found
-    assert "Responses and contexts are the same in both runs" in found
+    assert "Responses and passages are the same in both runs" in found
 
 
 def test_records_without_a_common_id_are_named_with_the_remedy() -> None:

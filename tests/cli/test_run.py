@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 def test_a_run_is_told_in_one_sentence_then_in_numbers() -> None:
     """The sentence, the metrics, what is missing, the worst, the judge, the cost, the store, the next command."""
     came = done("run", str(TRACES), "-o", "out")
-    assert re.search(r" of a response's claims were found in its contexts \(\d+ claims in 21 responses\)\. ", came.flat)
+    assert re.search(r" of a response's claims were found in its passages \(\d+ claims in 21 responses\)\. ", came.flat)
     assert re.search(r" \d+ of 21 responses have at least one claim that was not found\.", came.flat)
     for part in (
         "mean",

@@ -26,7 +26,7 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
     """Question, response with marks, reasons, places of quotes, scores, contexts with ranks, cost."""
     came = ragstone("show", "1", "halden-revenue", "--store", str(weighed))
     assert came.code == 0
-    for part in ("record 6 of 22 · run 1", "Question", "Response", "Scores", "Contexts", "Cost"):
+    for part in ("record 6 of 22 · run 1", "Question", "Response", "Scores", "Passages", "Cost"):
         assert part in came.out
     assert "    ✗ Together with the Americas and Asia, the company took in 986 million\n" in came.out
     assert "    ~ Revenue in Europe grew from 412 to 453 million crowns" in came.out
@@ -37,7 +37,7 @@ def test_a_record_is_shown_with_its_evidence(weighed: Path) -> None:
     assert came.out.count("passage 1 (quoted above)") == 2
     assert "not found in the passages “words that are nowhere”" in came.flat
     assert "«Table 4: Revenue of Halden Tools by regi»on" in came.out
-    assert "poor: significant information is not in the contexts" in came.flat
+    assert "poor: significant information is not in the passages" in came.flat
     assert "67% passed · 2 of 3 claims supported" in came.flat
     assert "Legend: ✓ supported ~ partly supported ✗ not fully supported or not supported" in came.flat
 
@@ -66,7 +66,7 @@ def test_a_legend_has_only_the_signs_above_it_and_an_empty_score_one_reason() ->
     text = ragstone("show", "last", "a").out.partition("  Question")[2].partition("  Scores")[0]
     above, _, legend = text.partition("Legend: ")
     assert [sign for sign in "✓~✗·" if (sign in above) != (sign in legend)] == []
-    scores = ragstone("show", "last", "b").flat.partition(" Scores ")[2].partition(" Contexts ")[0]
+    scores = ragstone("show", "last", "b").flat.partition(" Scores ")[2].partition(" Passages ")[0]
     assert scores.count("no sentence") == 2, "one for each metric"
 
 
@@ -88,8 +88,8 @@ def test_full_leaves_nothing_out(weighed: Path) -> None:
     assert len(full.out) > len(brief.out)
     bare = full.flat.replace("«", "").replace("»", "")
     assert "The lid filter can be pulled upwards and rinsed under the tap." in bare
-    assert "…" in brief.out.partition("Contexts")[2]
-    assert "…" not in full.out.partition("Contexts")[2]
+    assert "…" in brief.out.partition("Passages")[2]
+    assert "…" not in full.out.partition("Passages")[2]
 
 
 def test_the_turns_before_a_question_stand_above_it_and_long_ones_are_folded() -> None:
@@ -385,7 +385,7 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     left_out = ragstone("run", "a.jsonl", "-q", "--json").json["left_out"]
     assert ragstone("validate", "a.jsonl", "--json").json["left_out"] == left_out
     assert left_out["nugget_recall"] == (
-        "no record has nuggets; with -m nugget_recall, a judge creates nuggets from the contexts instead"
+        "no record has nuggets; with -m nugget_recall, a judge creates nuggets from the passages instead"
     )
     assert left_out["retrieval_ranking"].startswith("no record has ids of relevant passages; with -m retrieval_ranking")
     for name, why in left_out.items():

@@ -306,7 +306,7 @@ def test_an_interrupt_ends_with_a_summary(by: int) -> None:
     assert "records are saved as run 1; all replies are stored; run the same command to continue" in told
     assert not list(Path().glob("ragstone-*"))
     assert "interrupted" in out.splitlines()[1]
-    assert "supported by its contexts" in " ".join(out.split())
+    assert "supported by its passages" in " ".join(out.split())
     (kept,) = ragstone("runs", "--json").json
     assert kept["status"] == "interrupted"
     assert 0 < kept["records"] < 80

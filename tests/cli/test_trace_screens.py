@@ -177,7 +177,7 @@ def test_what_was_left_unused_and_what_is_beside_the_question_stand_out() -> Non
 def test_the_rest_is_counted_by_passage() -> None:
     """A sign for each sentence; a passage that nothing is told of has none."""
     traced(WORKED, "trace", lid(contexts=[*CONTEXTS, "Unrelated. Words."]))
-    contexts = shown("lid").partition("  Contexts\n")[2]
+    contexts = shown("lid").partition("  Passages\n")[2]
     assert contexts.splitlines()[:9] == [
         "    1  trace: 1 relevant and used, 1 relevant but unused (of 2 sentences)",
         "       ■□",
@@ -195,7 +195,7 @@ def test_the_rest_is_counted_by_passage() -> None:
 def test_in_full_every_sentence_of_the_contexts_has_its_key_and_two_marks() -> None:
     """And its words."""
     traced(WORKED)
-    contexts = shown("lid", "--full").partition("  Contexts\n")[2]
+    contexts = shown("lid", "--full").partition("  Passages\n")[2]
     for key, marks, text in (
         ("doc_0_s0", "R U", "The lid is steel."), ("doc_0_s1", "R ·", "It weighs ninety grams."),
         ("doc_1_s0", "R ·", "The kettle boils."), ("doc_1_s1", "· U", "Its cord is short."),
@@ -209,7 +209,7 @@ def test_words_that_a_division_of_ones_own_leaves_out_are_shown_in_full() -> Non
     keys = ["doc_0_s0", "doc_0_s1"]
     row = lid(contexts=[{"text": "One. Two. Three. Four.", "sentences": ["Two.", "Three."]}])
     traced({**WORKED, "relevant": keys, "utilized": keys[:1]}, "trace", row)
-    assert [line.split() for line in shown("lid", "--full").partition("  Contexts\n")[2].splitlines()[1:5]] == [
+    assert [line.split() for line in shown("lid", "--full").partition("  Passages\n")[2].splitlines()[1:5]] == [
         ["One."], ["1", "doc_0_s0", "R", "U", "Two."], ["2", "doc_0_s1", "R", "·", "Three."], ["Four."],
     ]  # fmt: skip
 
@@ -291,7 +291,7 @@ def test_claims_stand_below_the_trace_of_their_sentence() -> None:
 def test_the_eight_columns_are_a_block_of_a_record() -> None:
     """The worked example's kind of numbers, the name of the metric once, a reason once."""
     traced(WORKED)
-    block = shown("lid").partition("  Scores\n")[2].partition("  Contexts")[0]
+    block = shown("lid").partition("  Scores\n")[2].partition("  Passages")[0]
     assert block.count("trace") == 1
     lines = [line.split() for line in block.splitlines()]
     assert lines[1:7] == [
@@ -299,7 +299,7 @@ def test_the_eight_columns_are_a_block_of_a_record() -> None:
         ["completeness", "33%"], ["adherence", "0%", "67%"], ["average", "29%"],
     ]  # fmt: skip
     traced({**WORKED, "relevant": []}, version=2)
-    block = shown("lid").partition("  Scores\n")[2].partition("  Contexts")[0]
+    block = shown("lid").partition("  Scores\n")[2].partition("  Passages")[0]
     assert "utilization, completeness, average: no sentence is relevant" in flat(block)
     assert block.count("no sentence is relevant") == 1
 
@@ -333,7 +333,7 @@ def test_without_a_value_the_metric_is_one_line(more: dict[str, Any], line: str)
     """Eight scores, one status, one reason; in the run too."""
     traced(WORKED, "trace", lid(**more), lid())
     out = shown("#1")
-    assert f"trace - {line} Contexts" in flat(out)
+    assert f"trace - {line} Passages" in flat(out)
     missing = flat(shown()).partition("Missing or partial scores")[2].partition("Lowest")[0]
     assert missing.count("trace") == 0
     assert missing.endswith("no score ")
@@ -354,7 +354,7 @@ def test_a_judge_that_is_down_is_said_once() -> None:
 def test_a_reason_of_one_column_is_said_of_that_column() -> None:
     """Where the sentences are unjudged and the contexts are not, the metric has no status of its own."""
     traced(lambda q: said(q, [None] * 3, [[]] * 3))
-    block = shown("lid").partition("  Scores\n")[2].partition("  Contexts")[0]
+    block = shown("lid").partition("  Scores\n")[2].partition("  Passages")[0]
     assert block.startswith("    trace\n")
     assert flat(block).count("adherence, average: 3 of 3 unjudged: the reply was cut short") == 1
     assert block.count("unjudged") == 1
@@ -373,7 +373,7 @@ def test_a_run_has_the_eight_columns_in_five_rows() -> None:
     traced(lambda q: good if "good" in q.question else WORKED, "trace", lid(), lid(id="good", question="Is it good?"))
     out = shown()
     assert (
-        "In 50% (95% CI 0–100) of the responses, the contexts support every sentence (6 sentences in 2 responses)."
+        "In 50% (95% CI 0–100) of the responses, the passages support every sentence (6 sentences in 2 responses)."
     ) in flat(out)
     assert "1 of 2 responses has at least one sentence that is not fully supported." in flat(out)
     table = flat(out.partition("\n  trace ")[2].partition("Without")[0])
@@ -398,7 +398,7 @@ def test_a_whole_that_is_judged_alone_is_told_without_sentences() -> None:
     traced(lambda q: said(q, [None] * 3, [[]] * 3, overall=False))
     assert "the judge labelled the whole response as not supported" in flat(shown("lid"))
     out = shown()
-    assert "In 0% of the responses, the contexts support every sentence (1 response). 1 of 1 response has a" in flat(
+    assert "In 0% of the responses, the passages support every sentence (1 response). 1 of 1 response has a" in flat(
         out
     )
     assert "  Lowest trace.adherence\n    0%  lid  not supported as a whole\n\n" in out
@@ -408,7 +408,7 @@ def test_beside_other_metrics_the_trace_has_its_own_block() -> None:
     """And the sentence stays that of groundedness."""
     traced(WORKED, ["groundedness", "trace"])
     out = shown()
-    assert "On average, a response is rated 100% for support by its contexts, sentence by sentence" in flat(out)
+    assert "On average, a response is rated 100% for support by its passages, sentence by sentence" in flat(out)
     plain, _, block = out.partition("\n\n  trace ")
     assert "groundedness  100%" in plain
     assert "adherence" in block

@@ -203,7 +203,7 @@ def test_a_trace_has_a_list_only_where_every_sentence_is_labelled(tmp_path: Path
     assert (found.relevant, found.utilized, found.support) == (("doc_0_s0",), None, ((), ()))
     assert [verdict.label for verdict in found.verdicts] == ["yes", None]
     assert found.failure == (
-        "2 of 2 context sentences unjudged for trace.utilized: the text has changed since it was labelled; "
+        "2 of 2 passage sentences unjudged for trace.utilized: the text has changed since it was labelled; "
         "no label for this unit"
     )
 

@@ -68,11 +68,11 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     [
         (
             "faithfulness",
-            "Ragstone's metric for this is grounding (share of the response's claims that the contexts support)",
+            "Ragstone's metric for this is grounding (share of the response's claims that the passages support)",
         ),
         ("Hallucination", "grounding (its opposite: "),
         ("correctness", "answer_correctness (F1 over claims, comparing the response with the reference)"),
-        ("contextual_recall", "context_recall (share of the reference's claims that the contexts support)"),
+        ("contextual_recall", "context_recall (share of the reference's claims that the passages support)"),
         (
             "relevancy",
             "(how well the response answers the question, whether or not it is true) or context_relevance",

@@ -257,7 +257,7 @@ def test_nuggets_that_name_no_passage_have_no_source_value() -> None:
     found, _ = columns(find("nugget_support")(), about(Nugget("One")), grades(p1="3", p2="0"))
     assert found["best"].value == 1.0
     assert (found["source"].status, found["source"].value) == ("empty", None)
-    assert found["source"].reason == "no nugget comes from a passage in the contexts"
+    assert found["source"].reason == "no nugget comes from one of the passages"
     for nuggets, status in ((None, "missing_field"), ((), "empty")):
         score, asked = weigh(find("nugget_support")(), record(nuggets=nuggets), {})
         assert (score.status, asked) == (status, [])

@@ -322,13 +322,13 @@ def test_recall_of_a_bank_that_is_not_whole_is_partial_and_could_be_anything() -
 def test_no_nugget_at_all_is_empty_and_a_failure_is_a_failure() -> None:
     empty, _ = columns(NuggetBank(), record(), Writer([]))
     assert [(s.status, s.reason) for s in empty.values()] == [
-        ("empty", "the contexts contain no nuggets for this question")
+        ("empty", "the passages contain no nuggets for this question")
     ]
     low = record("x", *"ab", meta={"context_details": {"p1": {"judgment": 1}, "p2": {"judgment": 0}}})
     for made in (NuggetBank(), NuggetRecall()):
         unread, _ = columns(made, low, Writer(["never asked"]))
         assert {(s.status, s.reason) for s in unread.values()} == {
-            ("empty", "every context has a judgment below min_judgment (2)")
+            ("empty", "every passage has a judgment below min_judgment (2)")
         }
     failed, _ = columns(NuggetBank(), record(), {"nuggetize": DOWN})
     assert [(s.status, s.reason) for s in failed.values()] == [("judge_failed", "the endpoint is down")]

@@ -81,7 +81,7 @@ def test_the_whole_response_is_asked_about_once() -> None:
         pytest.param("Paris is nice.", ["Other.", "Paris is nice."], "exact", id="equals one context"),
         pytest.param("  PARIS\n is   nice. ", ["paris is nice."], "exact", id="blanks and case are folded"),
         pytest.param("STRASSE eins zwei", ["straße eins zwei"], "exact", id="case is folded as Unicode has it"),
-        pytest.param("No", ["no"], "exact", id="one word that equals a context"),
+        pytest.param("No", ["no"], "exact", id="one word that equals a passage"),
         pytest.param("is nice today", ["Paris is nice today, they say."], "contained", id="contained"),
         pytest.param("IS  nice\ntoday", ["Paris is nice today, they say."], "contained", id="contained when folded"),
         pytest.param("ends here and goes", ["It ends here", "and goes on."], "contained", id="in the joined contexts"),
@@ -136,7 +136,7 @@ def test_a_shortcut_says_what_it_is() -> None:
     score, _ = weigh(metric(threshold=0.5), record("Paris is nice.", "Paris is nice."), nobody)
     (verdict,) = score.verdicts
     assert (verdict.judge, verdict.raw, verdict.label) == ("shortcut:exact", 2, "2")
-    assert verdict.reason == "the response equals a context"
+    assert verdict.reason == "the response equals a passage"
     assert score.detail["band"]["name"] == "excellent"
     assert (score.status, score.outcome) == ("scored", "PASSED")
 

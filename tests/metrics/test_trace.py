@@ -199,7 +199,7 @@ def test_more_sentences_than_can_be_marked_are_a_failure(monkeypatch: pytest.Mon
     scores, questions = columns(find("trace")(), about(), {"trace": {}})
     assert not questions
     assert {(score.value, score.status) for score in scores.values()} == {(None, "judge_failed")}
-    assert {score.reason for score in scores.values()} == {"the contexts contain more than 2 sentences"}
+    assert {score.reason for score in scores.values()} == {"the passages contain more than 2 sentences"}
 
 
 def test_the_map_says_what_supports_what_and_what_was_left_unused() -> None:

@@ -41,14 +41,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def test_the_terminal_says_what_the_metric_says(run: Run) -> None:
     """It leads the run by its rank; the record has its words, its units and its band."""
     whole = flat(outcome(run, Look(100)))
-    assert "of a response's figures are stated in its contexts (4 figures in 2 responses)." in whole
+    assert "of a response's figures are stated in its passages (4 figures in 2 responses)." in whole
     assert "1 of 2 responses has at least one figure that is not stated." in whole
     assert f"Lowest {NAME}" in whole
     assert "2 of 3 figures not stated" in whole
     record = flat(case(run["bad"], 2, run.id, Look(100)))
-    assert "doubtful: check the figures against the contexts" in record
+    assert "doubtful: check the figures against the passages" in record
     assert "not stated: It weighs 9 kilos" in record
-    assert "share of the response's figures that the contexts state" in flat(metric_list())
+    assert "share of the response's figures that the passages state" in flat(metric_list())
 
 
 def test_the_page_has_the_words_of_metrics_that_did_not_run(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["file", "installed"])
 def test_eleven_lines_show_everywhere(form: str, tmp_path: Path, pytester: pytest.Pytester) -> None:
     """In terminal, report, JUnit, comparison, check and pytest, by the metric's own name and title."""
-    title = "share of sentences that the contexts support"
+    title = "share of sentences that the passages support"
     with eleven_lines(form, pytester.path) as named:
         run = evaluate(RECORDS, named, store=tmp_path / "s.db", name="short")
         other = evaluate(RECORDS[:1], named, store=tmp_path / "s.db", name="other")

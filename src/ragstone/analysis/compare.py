@@ -165,7 +165,7 @@ class Comparison(PrintableAsMarkdown, Struct, frozen=True):
     ``shared`` is the number of records in both; ``only_first`` and ``only_second`` are the ids of the rest. ``groups``
     is the number of clusters by the field ``by``, None if records are not grouped; ``ungrouped`` records lack the
     field. Of the shared records, ``same_responses`` have the same response in both, ``other_questions`` a different
-    question and ``other_contexts`` different contexts under the same id. ``metrics_first`` and ``metrics_second`` are
+    question and ``other_contexts`` different passages under the same id. ``metrics_first`` and ``metrics_second`` are
     the metrics of only one run. ``warnings`` are sentences on the limits of the comparison. ``overlapping`` says
     whether each run has records that the other lacks; it is False if all of these records are unreadable.
     """
@@ -190,7 +190,7 @@ class Comparison(PrintableAsMarkdown, Struct, frozen=True):
 
     @property
     def same_texts(self) -> bool:
-        """Whether all shared records have the same response and contexts in both runs."""
+        """Whether all shared records have the same response and passages in both runs."""
         return self.same_responses == self.shared and not self.other_contexts
 
     def __getitem__(self, metric: str) -> Compared:
@@ -389,13 +389,13 @@ def _warnings(found: Comparison, first: AnyRun, second: AnyRun) -> Iterable[str]
         if part := part_said(run.spec.get("extent", {})):
             yield f"the results of {side.label} cover only part of its input: {part}"
         yield from (f"in {side.label}: {lost}" for lost in absences(run.summary()))
-    for count, what in ((found.other_questions, "a different question"), (found.other_contexts, "different contexts")):
+    for count, what in ((found.other_questions, "a different question"), (found.other_contexts, "different passages")):
         if count:
             have = f"{count:,} of {records_said(found.shared, 'paired record')} {'has' if count == 1 else 'have'}"
             yield f"{have} {what} in {found.second.label} than in {found.first.label}"
     if found.same_texts and any(not one.same_ruler for one in found.metrics):
         yield (
-            "responses and contexts are the same in both runs: differences come from the evaluation settings, not "
+            "responses and passages are the same in both runs: differences come from the evaluation settings, not "
             "from the system"
         )
     yield from _settings_differ(first.spec, second.spec)

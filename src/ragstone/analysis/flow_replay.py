@@ -139,13 +139,13 @@ def _record(result: ResultDict) -> Record:
 
 
 MARKS: Final = ("relevant", "utilized")
-"""A trace's marks on context sentences; each is yes or no for every sentence."""
+"""A trace's marks on passage sentences; each is yes or no for every sentence."""
 
 
 class JudgedUnits:
     """A metric's scores of one record by name, and its verdicts by unit.
 
-    With ``mark``, the units are the context sentences of a trace, and ``verdicts`` say whether each has the mark. The
+    With ``mark``, the units are the passage sentences of a trace, and ``verdicts`` say whether each has the mark. The
     name and the task then end in it, e.g. ``trace.relevant``. ``score`` limits it to that score.
     """
 
@@ -153,7 +153,7 @@ class JudgedUnits:
         self.cls, self.result, self.mark = cls, result, mark
         suffix = f".{mark}" if mark else ""
         self.name, self.task = score or f"{cls.name}{suffix}", f"{cls.task()}{suffix}"
-        self.unit = "context sentence" if mark else cls.unit
+        self.unit = "passage sentence" if mark else cls.unit
         self.scores = {
             s["metric"]: s
             for s in result["scores"]

@@ -39,7 +39,7 @@ MARKS: Final = frozenset(
 )  # fmt: skip
 """The keys of RAGBench's labels."""
 TRACED: Final = {"relevant": RELEVANT, "utilized": USED}
-"""The suffix of the task for a label of context sentences, with RAGBench's key for sentences labelled yes."""
+"""The suffix of the task for a label of passage sentences, with RAGBench's key for sentences labelled yes."""
 FORMS: Final = (
     f"{label_imports.FORMS}, TREC qrels, results of a run, or records with nuggets[].assignment, {OF_BLOCK}, a list "
     "'labels' of {unit, label}, or RAGBench's sentence keys"
@@ -344,7 +344,7 @@ def _rows(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
 
 
 def _marked(gold: _Gold, result: ResultDict) -> Iterator[LabelRow]:
-    """Yield RAGBench's labels of the response, its sentences and the context sentences, matched by text."""
+    """Yield RAGBench's labels of the response, its sentences and the passage sentences, matched by text."""
     record, marks, who = result["id"], gold.marks, gold.annotator
     supported = [*_supported(marks)]
     units = {unit["id"]: unit for unit in result["units"]}
@@ -396,7 +396,7 @@ def _supported(marks: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _traced(gold: _Gold, result: ResultDict, task: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[LabelRow]:
-    """Yield labels of the context sentences that RAGBench splits as the run does, for two parts of the task."""
+    """Yield labels of the passage sentences that RAGBench splits as the run does, for two parts of the task."""
     passages = {context["id"]: context for context in result["contexts"]}
     listed = {part: gold.marks.get(name) for part, name in TRACED.items()}
     marks = {part: set(keys) for part, keys in listed.items() if isinstance(keys, list)}

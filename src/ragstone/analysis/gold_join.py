@@ -256,7 +256,7 @@ def distinct(rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
 
 
 class _Said(Struct):
-    """People's labels of a record's context sentences, by mark, and the scores computed from them.
+    """People's labels of a record's passage sentences, by mark, and the scores computed from them.
 
     The marks are those by the lowest and by the highest of tied labels.
     """
@@ -446,7 +446,7 @@ def _by_people(
     """Return the record's scores by people's labels, on both sides of ties.
 
     Empty unless all units are labelled and a replay gives the result's scores. A label of a trace's whole response
-    gives one of its scores; labels of context sentences give others.
+    gives one of its scores; labels of passage sentences give others.
     """
     labelled = sides[0].units
     if any(unit not in labelled for unit in one.verdicts) if labelled else sides[0].whole is None:

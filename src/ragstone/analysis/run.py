@@ -289,9 +289,9 @@ class Run:
                     yield {column: flat.get(column, "" if column == "failure" else None) for column in UNIT_COLUMNS}
 
     def sentence_rows(self) -> Generator[dict[str, Any], None, None]:
-        """Yield one flat row per traced sentence: those of the contexts by passage, then those of the response.
+        """Yield one flat row per traced sentence: those of the passages by passage, then those of the response.
 
-        ``supports`` are the keys of the response sentences that a context sentence supports. ``supported_by`` are the
+        ``supports`` are the keys of the response sentences that a passage sentence supports. ``supported_by`` are the
         keys, including special ones, that support a response sentence.
         """
         for result in self.results():
@@ -392,7 +392,7 @@ def _meant(store: Store, runs: Sequence[RunRow], which: str) -> str:
 class TraceRows(NamedTuple):
     """The sentences of one trace: rows of its detail, with units for the response's sentences.
 
-    ``supports`` maps the key of a context sentence to the keys of the response sentences that it supports.
+    ``supports`` maps the key of a passage sentence to the keys of the response sentences that it supports.
     """
 
     score: Mapping[str, Any]

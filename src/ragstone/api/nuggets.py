@@ -81,9 +81,9 @@ class Created(Struct):
 
 
 def create_nuggets(source: Any, options: RunOptions, write: Write, *, form: str = "nuggets") -> Created:
-    """Create a bank for each topic of the input from its contexts, and write each as a line when it is ready.
+    """Create a bank for each topic of the input from its passages, and write each as a line when it is ready.
 
-    The contexts of a topic are those of its first record. ``form`` is ``nuggets`` (a nugget record of TREC RAG) or
+    The passages of a topic are those of its first record. ``form`` is ``nuggets`` (a nugget record of TREC RAG) or
     ``autojudge`` (a bank of TREC AutoJudge). If a bank cannot be created, its topic is counted by reason instead, and
     the same command tries it again. Parameters are those of nugget_recall.
     """

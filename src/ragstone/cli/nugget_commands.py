@@ -79,7 +79,7 @@ def create(
 ) -> None:
     """Create a bank of nuggets for each topic.
 
-    Nuggets are facts that a good answer should contain. They are taken from the contexts of a topic's first record. One
+    Nuggets are facts that a good answer should contain. They are taken from the passages of a topic's first record. One
     line per bank is written as soon as the bank is complete. Replies are cached, so the same command resumes where it
     stopped. The exit code is 3 if no bank could be created.
     """

@@ -63,7 +63,7 @@ NO_BANK: Final = "labels cannot create nuggets from passages; add a bank with --
 
 RELEVANT: Final = "trace.relevant"
 UTILIZED: Final = "trace.utilized"
-"""The tasks of yes/no rows about context sentences; rows about response sentences have the task ``trace``."""
+"""The tasks of yes/no rows about passage sentences; rows about response sentences have the task ``trace``."""
 
 LABELLED: Final = (*SCALES, "rubric", "trace", RELEVANT, UTILIZED)
 """The valid tasks of a row."""
@@ -256,14 +256,14 @@ def _texts(rows: Sequence[LabelRow]) -> list[str] | str:
 
 
 def _traced(question: Trace, ballots: _Ballots) -> Traced:
-    """Return the trace from label rows; a list of context sentences is None unless all of them are labelled."""
+    """Return the trace from label rows; a list of passage sentences is None unless all of them are labelled."""
     failures: list[str] = []
 
     def marked(task: str) -> tuple[str, ...] | None:
         verdicts = [ballots.verdict(unit, task, YES_NO) for unit in question.sentences]
         if unjudged := [verdict.failure for verdict in verdicts if verdict.unjudged]:
             why = "; ".join(dict.fromkeys(unjudged))
-            failures.append(f"{len(unjudged)} of {len(verdicts)} context sentences unjudged for {task}: {why}")
+            failures.append(f"{len(unjudged)} of {len(verdicts)} passage sentences unjudged for {task}: {why}")
             return None
         return tuple(key_of(verdict.unit) for verdict in verdicts if verdict.label == "yes")
 

@@ -60,7 +60,7 @@ class AbstentionRates(Metric):
     words = MetricWords(
         labels=labels("answers", "answers in part", "abstains", "abstains"),
         titles={
-            "answered_supported": "share of responses that answer with support in the contexts",
+            "answered_supported": "share of responses that answer with support in the passages",
             "answered_unsupported": "share of responses that answer without support",
             "abstained_rightly": "share of responses that abstain when no answer is possible",
             "abstained_wrongly": "share of responses that abstain although an answer is possible",

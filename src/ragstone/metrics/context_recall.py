@@ -1,4 +1,4 @@
-"""Context recall: share of the reference's claims that the contexts support."""
+"""Context recall: share of the reference's claims that the passages support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ContextRecall(ClaimMetric):
     """The mean support value of the reference's claims."""
 
     name = "context_recall"
-    title = "share of the reference's claims that the contexts support"
+    title = "share of the reference's claims that the passages support"
     needs = ("reference", "contexts")
     asks = ("claims", "support")
     suites = ("reference",)
@@ -29,10 +29,10 @@ class ContextRecall(ClaimMetric):
     unit = "reference claim"
     rank = 45
     words = one_score(
-        labels("in the contexts"), "of a reference's claims are supported by the contexts",
-        "{lack} contexts for one of them", "reference claim",
+        labels("in the passages"), "of a reference's claims are supported by the passages",
+        "{lack} passages for one of them", "reference claim",
     )  # fmt: skip
     found_words = one_score(
-        FOUND, "of a reference's claims were found in the contexts", "{have} a reference claim that was not found",
-        "reference claim", title="share of the reference's claims found in the contexts",
+        FOUND, "of a reference's claims were found in the passages", "{have} a reference claim that was not found",
+        "reference claim", title="share of the reference's claims found in the passages",
     )  # fmt: skip

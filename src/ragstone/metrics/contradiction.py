@@ -1,4 +1,4 @@
-"""Compute the share of a metric's units that the contexts contradict, in addition to its own score.
+"""Compute the share of a metric's units that the passages contradict, in addition to its own score.
 
 Two support metrics have this column if their ``scoring_mode`` is ``support_contradict``: a unit is supported (1), not
 mentioned (0) or contradicted (0). Their own value is therefore the same as with yes and no.
@@ -20,7 +20,7 @@ MODE: Final = SUPPORT_CONTRADICT.name
 COLUMN: Final = "contradicted"
 COLUMNS: Final = ("", COLUMN)
 WITH: Final[Mapping[str, str]] = MappingProxyType({"scoring_mode": MODE})
-TITLES: Final[Mapping[str, str]] = {COLUMN: "share that the contexts contradict"}
+TITLES: Final[Mapping[str, str]] = {COLUMN: "share that the passages contradict"}
 
 
 def beside(metric: Metric, record: Record, score: Score) -> tuple[Score, ...]:

@@ -1,4 +1,4 @@
-"""Groundedness: how well the contexts support the response, sentence by sentence."""
+"""Groundedness: how well the passages support the response, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SCALES: Final[Mapping[str, Scale]] = {"scale_0_3": GRADE_0_3, contradiction.MODE
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Groundedness(Metric):
-    """Each sentence is graded from 0 to 3 against the contexts. The score is the mean grade divided by 3.
+    """Each sentence is graded from 0 to 3 against the passages. The score is the mean grade divided by 3.
 
     Sentences that state nothing are marked trivial in the same call. They are listed but excluded from the mean.
     ``scoring_mode``: ``scale_0_3``, or ``support_contradict`` for supported, not mentioned or contradicted.
     """
 
     name = "groundedness"
-    title = "how well the contexts support the response, sentence by sentence"
+    title = "how well the passages support the response, sentence by sentence"
     needs = ("response", "contexts")
     asks = ("support",)
     suites = ("triad",)
@@ -39,13 +39,13 @@ class Groundedness(Metric):
     unit = "sentence"
     rank = 20
     words = one_score(
-        SUPPORTED, "On average, a response is rated {} for support by its contexts, sentence by sentence",
+        SUPPORTED, "On average, a response is rated {} for support by its passages, sentence by sentence",
         "{have} a sentence that is not fully supported", "sentence", beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(
-        FOUND, "of a response was found in its contexts, sentence by sentence",
+        FOUND, "of a response was found in its passages, sentence by sentence",
         "{have} a sentence that was not fully found", "sentence",
-        title="how much of the response was found in the contexts, sentence by sentence", beside=contradiction.TITLES,
+        title="how much of the response was found in the passages, sentence by sentence", beside=contradiction.TITLES,
     )  # fmt: skip
 
     scoring_mode: str = "scale_0_3"
@@ -59,7 +59,7 @@ class Groundedness(Metric):
         return SCALES[self.scoring_mode]
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
-        """Rate each sentence by all contexts."""
+        """Rate each sentence by all passages."""
         (rated,) = yield from ask(self.rate(record, "support", response_sentences(record), self.scale, skippable=True))
         trivial = [verdict.unit.id for verdict in rated.verdicts if verdict.trivial]
         detail = {"trivial": trivial} if trivial else {}

@@ -1,4 +1,4 @@
-"""Grounding: share of the response's claims that the contexts support."""
+"""Grounding: share of the response's claims that the passages support."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Grounding(ClaimMetric):
     """
 
     name = "grounding"
-    title = "share of the response's claims that the contexts support"
+    title = "share of the response's claims that the passages support"
     needs = ("response", "contexts")
     asks = ("claims", "support")
     suites = ("claims",)
@@ -36,7 +36,7 @@ class Grounding(ClaimMetric):
     }
     synonyms: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("factuality", "factual_consistency"), ""),
-        "hallucination": "its opposite: the share of claims that the contexts do support",
+        "hallucination": "its opposite: the share of claims that the passages do support",
     }
 
     group = TRUE_TO_PASSAGES
@@ -46,13 +46,13 @@ class Grounding(ClaimMetric):
     lower_is_better = (contradiction.COLUMN,)
     rank = 10
     words = one_score(
-        SUPPORTED, "of a response's claims are supported by its contexts",
+        SUPPORTED, "of a response's claims are supported by its passages",
         "{have} a claim that is not {fully}supported", "claim",
         beside=contradiction.TITLES,
     )  # fmt: skip
     found_words = one_score(
-        FOUND, "of a response's claims were found in its contexts", "{have} a claim that was not {fully}found", "claim",
-        title="share of the response's claims found in the contexts", beside=contradiction.TITLES,
+        FOUND, "of a response's claims were found in its passages", "{have} a claim that was not {fully}found", "claim",
+        title="share of the response's claims found in the passages", beside=contradiction.TITLES,
     )  # fmt: skip
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:

@@ -1,4 +1,4 @@
-"""Nugget groundedness: how well the contexts support the response, nugget by nugget."""
+"""Nugget groundedness: how well the passages support the response, nugget by nugget."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ragstone.metrics.words import FOUND, SUPPORTED, TRUE_TO_PASSAGES, one_score
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetGroundedness(NuggetMetric):
-    """Each nugget of the response is graded from 0 to 3 against the contexts.
+    """Each nugget of the response is graded from 0 to 3 against the passages.
 
     The score is the weighted mean of the grades, divided by 3.
     """
 
     name = "nugget_groundedness"
-    title = "how well the contexts support the response, nugget by nugget; vital ones count twice"
+    title = "how well the passages support the response, nugget by nugget; vital ones count twice"
     needs = ("question", "response", "contexts")
     asks = ("nuggetize", "importance", "support")
     suites = ("nuggets",)
@@ -24,11 +24,11 @@ class NuggetGroundedness(NuggetMetric):
     group = TRUE_TO_PASSAGES
     rank = 80
     words = one_score(
-        SUPPORTED, "of a response's nuggets are supported by its contexts",
+        SUPPORTED, "of a response's nuggets are supported by its passages",
         "{have} a nugget that is not fully supported", "nugget",
     )  # fmt: skip
     found_words = one_score(
-        FOUND, "of a response's nuggets were found in its contexts",
+        FOUND, "of a response's nuggets were found in its passages",
         "{have} a nugget that was not fully found", "nugget",
-        title="how much of the response was found in the contexts, nugget by nugget",
+        title="how much of the response was found in the passages, nugget by nugget",
     )  # fmt: skip

@@ -122,7 +122,7 @@ def _words(yes: str, verb: str, lacking: str) -> MetricWords:
 class NuggetRecall(BankMetric):
     """Share of the nuggets, from the record or a bank file, that the response contains, in six columns.
 
-    ``create``: whether to create a bank from the contexts if there is none; always false in a suite or with a bank
+    ``create``: whether to create a bank from the passages if there is none; always false in a suite or with a bank
     file. ``grades``: 3 (support, partial support, no support) or 2 (support, no support). ``evidence``: whether to ask
     for quotes from the response.
     """
@@ -132,7 +132,7 @@ class NuggetRecall(BankMetric):
     needs = ("response",)
     wants = ("nuggets",)
     instead = ("question", "contexts")
-    instead_does = "a judge creates nuggets from the contexts"
+    instead_does = "a judge creates nuggets from the passages"
     asks = ("nuggetize", "importance", "assign")
     brings = ("nuggetize", "importance")
     suites = ("nuggets",)

@@ -69,7 +69,7 @@ class NuggetSupport(Metric):
             own.append([by_passage[name] for name in ids if name in by_passage])
         best = self._column(record, "best", by_nugget, {"nuggets": rows})
         if not any(own):
-            why = "no nugget comes from a passage in the contexts"
+            why = "no nugget comes from one of the passages"
             return best, self.without_value(record, "empty", why, column="source", verdicts_in=best.metric)
         source = self._column(record, "source", [verdicts for verdicts in own if verdicts], {})
         return best, replace(source, verdicts=(), verdicts_in=best.metric)

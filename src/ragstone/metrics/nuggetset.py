@@ -31,7 +31,7 @@ class NuggetSet(Struct, frozen=True):
     """Nuggets, and how complete they are.
 
     ``failure`` says why some may be missing, ``unweighed`` why some have no importance. ``left_out`` counts those
-    beyond the limit, ``rounds`` the questions needed to write them. For a bank created from contexts, ``read`` counts
+    beyond the limit, ``rounds`` the questions needed to write them. For a bank created from passages, ``read`` counts
     the passages read, of ``passages`` in the record.
     """
 
@@ -114,7 +114,7 @@ def nuggets_of_response(record: Record, most: int) -> Flow[NuggetSet]:
 
 
 def nuggets_of_contexts(record: Record, window: int, most: int, min_judgment: float) -> Flow[NuggetSet]:
-    """Write a bank from the contexts, window by window; each window returns the complete updated list.
+    """Write a bank from the passages, window by window; each window returns the complete updated list.
 
     Passages with a ``judgment`` below ``min_judgment`` are skipped; those without one are kept. Writing stops early if
     two consecutive windows do not change a non-empty list. A failed window leaves the list unchanged and is reported in
@@ -271,7 +271,7 @@ def _is_weight(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BankMetric(Metric):
-    """A metric that can create a bank from a record's contexts.
+    """A metric that can create a bank from a record's passages.
 
     ``window``: max passages per call. ``max_nuggets``: max nuggets to collect per bank. ``keep``: max nuggets to keep,
     vital first; 0: all. ``min_judgment``: skip passages whose ``judgment`` is lower; passages without one are kept.
@@ -290,7 +290,7 @@ class BankMetric(Metric):
             self.refuse("min_judgment", found, "a number")
 
     def created(self, record: Record) -> Flow[NuggetSet]:
-        """Create a bank from the contexts with importance ratings, vital nuggets first; keep the first ``keep``."""
+        """Create a bank from the passages with importance ratings, vital nuggets first; keep the first ``keep``."""
         written = yield from nuggets_of_contexts(record, self.window, self.max_nuggets, self.min_judgment)
         found = yield from weighed(record, written)
         ordered = sorted(found.units, key=lambda unit: unit.importance != "vital")
@@ -299,18 +299,18 @@ class BankMetric(Metric):
         return replace(found, units=_numbered(record, "bank", kept), left_out=left_out)
 
     def why_empty(self, bank: NuggetSet) -> str:
-        """Return why a bank that was created from contexts without a failure has no nuggets."""
+        """Return why a bank that was created from passages without a failure has no nuggets."""
         if not bank.read:
-            return f"every context has a judgment below min_judgment ({self.min_judgment:g})"
-        return "the contexts contain no nuggets for this question"
+            return f"every passage has a judgment below min_judgment ({self.min_judgment:g})"
+        return "the passages contain no nuggets for this question"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NuggetBank(BankMetric):
-    """The nuggets that a good answer should contain, according to the contexts; ``detail`` lists them.
+    """The nuggets that a good answer should contain, according to the passages; ``detail`` lists them.
 
     It is in no suite, since it does not evaluate a response: it only creates a bank. Parameters are as in
-    nugget_recall. The score has no value; it is ``empty`` if the contexts contain no nugget, and ``partial`` if a
+    nugget_recall. The score has no value; it is ``empty`` if the passages contain no nugget, and ``partial`` if a
     window failed. Source: TREC RAG (arXiv 2504.15068).
     """
 

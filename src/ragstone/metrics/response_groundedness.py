@@ -1,4 +1,4 @@
-"""Response groundedness: one grade for the whole response against all contexts, with shortcuts and panels."""
+"""Response groundedness: one grade for the whole response against all passages, with shortcuts and panels."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _UNITS: Final = "%\u2030\u00b0"
 BANDS: Final = (
     Band(
         0.9, "excellent",
-        "excellent: everything the response says is in the contexts",
+        "excellent: everything the response says is in the passages",
         "отлично: всё, что сказано в ответе, есть в контексте",
     ),
     Band(
         0.7, "good",
-        "good: nearly everything is in the contexts; check the rest",
+        "good: nearly everything is in the passages; check the rest",
         "хорошо: почти всё есть в контексте; проверьте остальное",
     ),
     Band(
         0.5, "moderate",
-        "moderate: part of the response is not in the contexts",
+        "moderate: part of the response is not in the passages",
         "средне: часть ответа не подтверждается контекстом",
     ),
     Band(
         0.0, "poor",
-        "poor: significant information is not in the contexts",
+        "poor: significant information is not in the passages",
         "плохо: существенные сведения отсутствуют в контексте",
     ),
 )  # fmt: skip
@@ -45,17 +45,17 @@ BANDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResponseGroundedness(Metric):
-    """The whole response is graded from 0 to 2 against all contexts. The score is the grade divided by 2.
+    """The whole response is graded from 0 to 2 against all passages. The score is the grade divided by 2.
 
-    ``shortcuts``: score 1.0 without a call if the response equals a context, or if the joined contexts contain it.
-    ``min_words``: min words in the response for the joined-contexts shortcut. ``judges``: panel of judges; failed
+    ``shortcuts``: score 1.0 without a call if the response equals a passage, or if the joined passages contain it.
+    ``min_words``: min words in the response for the joined-passages shortcut. ``judges``: panel of judges; failed
     judges are excluded and reported. ``aggregate``: how to combine a panel's verdicts: mean, median, min, max or
     majority. ``two_prompts``: ask with two prompts and take the mean. ``temperature``: sampling temperature of language
     models, from 0 to 2.
     """
 
     name = "response_groundedness"
-    title = "whether the contexts contain all the information in the response, judged as a whole"
+    title = "whether the passages contain all the information in the response, judged as a whole"
     needs = ("response", "contexts")
     asks = ("response_support",)
     suites = ("claims",)
@@ -66,12 +66,12 @@ class ResponseGroundedness(Metric):
     rank = 70
     words = one_score(
         SUPPORTED,
-        "On average, a response is rated {} for support by its contexts, as a whole",
+        "On average, a response is rated {} for support by its passages, as a whole",
         "{are} not fully supported",
     )
     found_words = one_score(
-        FOUND, "of a response was found in its contexts, judged as a whole", "{were} not fully found",
-        title="how much of the response was found in the contexts, judged as a whole", banded=False,
+        FOUND, "of a response was found in its passages, judged as a whole", "{were} not fully found",
+        title="how much of the response was found in the passages, judged as a whole", banded=False,
     )  # fmt: skip
     always_asking: ClassVar[Mapping[str, Any]] = MappingProxyType({"shortcuts": False})
     bands = BANDS
@@ -104,7 +104,7 @@ class ResponseGroundedness(Metric):
         unit = Unit(f"{record.id}/response/1", "response", text, Span(0, len(text)))
         shortcut = self._shortcut(record) if self.shortcuts else ""
         if shortcut:
-            words = "equals a context" if shortcut == "exact" else "appears word for word in the contexts"
+            words = "equals a passage" if shortcut == "exact" else "appears word for word in the passages"
             verdict = Verdict(
                 unit, "2", 1.0, f"shortcut:{shortcut}", raw=2, probability=1.0, reason=f"the response {words}"
             )

@@ -48,7 +48,7 @@ def _gain(grades: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RetrievalRanking(Metric):
-    """Five measures of how well the record's contexts are ranked.
+    """Five measures of how well the record's passages are ranked.
 
     ``k``: rank cutoff for nDCG, precision and recall. ``level``: lowest grade that counts as relevant, if the record
     gives the grades. ``judged_level``: lowest grade that counts as relevant, if a judge gives the grades. ``ask``:

@@ -1,6 +1,6 @@
 """TRACe: relevance, utilization, completeness and adherence from a single labelling of sentences.
 
-Contexts and response are split into sentences, each with a key. One question asks which context sentences are relevant
+Passages and response are split into sentences, each with a key. One question asks which passage sentences are relevant
 and used, and which of them support each response sentence. The rest is arithmetic, so changing ``length`` or
 ``normaliser`` needs no further call. Source: RAGBench (arXiv 2407.11005).
 """
@@ -32,12 +32,12 @@ AVERAGED: Final = ("relevance", "utilization", "completeness", "adherence")
 JUDGED: Final = ("adherence", "adherence_share", "average")
 """Columns computed from the verdicts on the response's sentences."""
 COUNTS: Final = ("relevance", "relevance_share", "utilization", "utilization_share", "completeness")
-"""Columns that count context sentences."""
+"""Columns that count passage sentences."""
 TITLES: Final[Mapping[str, str]] = {
-    "relevance": "relevant context sentences / 20 (or `normaliser`), at most 100%",
-    "relevance_share": "share of context sentences that are relevant",
-    "utilization": "used context sentences / relevant ones, at most 100%",
-    "utilization_share": "share of context sentences that are used",
+    "relevance": "relevant passage sentences / 20 (or `normaliser`), at most 100%",
+    "relevance_share": "share of passage sentences that are relevant",
+    "utilization": "used passage sentences / relevant ones, at most 100%",
+    "utilization_share": "share of passage sentences that are used",
     "completeness": "share of relevant sentences that are used",
     "average": "mean of relevance, utilization, completeness and adherence",
 }
@@ -49,7 +49,7 @@ LENGTHS: Final[Mapping[str, Callable[[str], int]]] = {
 """The length of a sentence for the shares: 1, its characters, or its words."""
 
 SENTENCES: Final = 100_000
-"""Maximum number of context sentences; records with more are not judged, so that memory stays bounded."""
+"""Maximum number of passage sentences; records with more are not judged, so that memory stays bounded."""
 
 
 def _words(labels: Labels, every: str, share: str, of: str, lacking: str) -> MetricWords:
@@ -70,7 +70,7 @@ class TraceMetric(Metric):
     """
 
     name = "trace"
-    title = "which context sentences are relevant and used, and whether they support the response"
+    title = "which passage sentences are relevant and used, and whether they support the response"
     needs = ("question", "response", "contexts")
     asks = ("trace",)
     suites = ("trace",)
@@ -88,10 +88,10 @@ class TraceMetric(Metric):
     rank = 50
     words = _words(
         {**SUPPORTED, "no": "not fully supported"}, "supported", "that are supported",
-        "the contexts support every sentence", "is not fully supported",
+        "the passages support every sentence", "is not fully supported",
     )  # fmt: skip
     found_words = _words(
-        FOUND, "found in the contexts", "found in the contexts", "every sentence was found in the contexts",
+        FOUND, "found in the passages", "found in the passages", "every sentence was found in the passages",
         "was not found",
     )  # fmt: skip
     main_columns = ("adherence",)
@@ -124,7 +124,7 @@ class TraceMetric(Metric):
 
     @classmethod
     def stands_on(cls, column: str, unit: Mapping[str, Any]) -> bool:  # noqa: ARG003 - all units are sentences
-        """Return whether a column uses the verdicts on the response; the others count context sentences."""
+        """Return whether a column uses the verdicts on the response; the others count passage sentences."""
         return column.startswith("adherence")
 
     def judged(self, record: Record) -> Flow[tuple[Score, ...]]:
@@ -132,11 +132,11 @@ class TraceMetric(Metric):
         contexts = tuple(islice(context_sentences(record), SENTENCES + 1))
         response = tuple(response_units(record))
         if not contexts:
-            return self.nothing(record, "empty", "the contexts contain no sentence")
+            return self.nothing(record, "empty", "the passages contain no sentence")
         if not response:
             return self.nothing(record, "empty", "the response contains no sentence")
         if len(contexts) > SENTENCES:
-            return self.nothing(record, "judge_failed", f"the contexts contain more than {SENTENCES:,} sentences")
+            return self.nothing(record, "judge_failed", f"the passages contain more than {SENTENCES:,} sentences")
         (answer,) = yield from ask(Trace("trace", record.question or "", contexts, response))
         traced = _checked(answer, {key_of(unit) for unit in contexts})
         found = {**self._support(record, traced), **self._use(record, traced, contexts)}
@@ -256,7 +256,7 @@ def sentence_map(traced: Traced, contexts: tuple[Unit, ...]) -> dict[str, Any]:
 
 
 def context_sentences(record: Record) -> Iterator[Unit]:
-    """Yield the sentences of all contexts, keyed ``doc_i_sj`` from 0, with their passage and their span in it.
+    """Yield the sentences of all passages, keyed ``doc_i_sj`` from 0, with their passage and their span in it.
 
     If a passage came divided into sentences, the keys are positions in that list, blank sentences included.
     """

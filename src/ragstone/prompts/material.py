@@ -116,7 +116,7 @@ def named_texts(question: Rate | Write | Trace) -> list[tuple[str, list[str]]]:
         ]
     elif isinstance(question, Trace):
         found = [
-            ("a sentence of the contexts (documents)", [unit.text for unit in question.sentences]),
+            ("a sentence of the passages (documents)", [unit.text for unit in question.sentences]),
             ("a sentence of the response (response)", [unit.text for unit in question.response]),
         ]
     else:

@@ -149,7 +149,7 @@ def moved_title(one: Compared) -> str:
 
 
 def contexts_said(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return ``4 of 5 passages unchanged`` for a record's results with different contexts; empty for the same."""
+    """Return ``4 of 5 passages unchanged`` for a record's results with different passages; empty for the same."""
     first, second = ([context["text"] for context in result.get("contexts", ())] for result in (ours, theirs))
     if first == second:
         return ""

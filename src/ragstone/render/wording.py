@@ -25,7 +25,7 @@ SPECIALS: Final[Mapping[Special, str]] = {
     "well_known_fact": "a well-known fact",
     "numerical_reasoning": "follows from numbers",
 }
-"""Bases of a traced sentence other than context sentences."""
+"""Bases of a traced sentence other than passage sentences."""
 _EMBEDDED: Final = "embedded"
 _ALONE: Final = re.compile(
     rf"\|(?:support|response_support|trace|assign):{_EMBEDDED}\+[^|>,@\[\]]+(?:,cut=[\d.]+)?(?:\||$)"
@@ -260,7 +260,7 @@ def sentence_names(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_map(score: Mapping[str, Any]) -> bool:
-    """Return whether a score has a sentence map: which response sentences are based on which context sentences."""
+    """Return whether a score has a sentence map: which response sentences are based on which passage sentences."""
     return of_score(score["metric"]).task() == "trace" and bool(score["detail"].get("response"))
 
 
@@ -300,7 +300,7 @@ def about_embedded(summary: Mapping[str, Any]) -> str:
     """Return the reliability of the embedded judge as a clause without a subject.
 
     The figures were measured on claims with this version's model. They are omitted for runs that used another model or
-    checked no claims against contexts.
+    checked no claims against passages.
     """
     signatures = (entry["signature"] for entry in summary.get("metrics", {}).values())
     models = {model for signature in signatures for model in _SUPPORT.findall(signature)}

@@ -230,7 +230,7 @@ def _judged(result: Result, metric: str) -> Iterator[_Judged]:
 
 
 def _supports(result: Result, score: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return the context sentences that each traced response sentence is based on, as quotes."""
+    """Return the passage sentences that each traced response sentence is based on, as quotes."""
     holder = next((one for one in result["scores"] if one["metric"] == score.get("verdicts_in")), score)
     if not score["verdicts"] or not is_map(holder):
         return {}

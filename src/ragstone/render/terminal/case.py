@@ -1,4 +1,4 @@
-"""Draw one record: the question, the response by sentence with verdicts and evidence, the scores, and the contexts."""
+"""Draw one record: the question, the response by sentence with verdicts and evidence, the scores, and the passages."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ class _Drawing:
         """Return the passages by rank with their evidence marked; long ones are shortened around it."""
         contexts = self.result["contexts"]
         if not contexts:
-            return self.text("Contexts", None)
+            return self.text("Passages", None)
         grades = {self.units[verdict["unit"]]["parent"]: verdict for verdict in self._verdicts("passages")}
         quoted = evidence_in(self.result)
         rows = []
@@ -306,7 +306,7 @@ class _Drawing:
         note = f"({opened} {closed} mark the evidence for the verdicts)" if quoted else ""
         below = [self.map.legend(), self.map.reason("relevance")] if self.map else []
         blocks = (indented(block) for block in (grid(rows, ">~"), *below) if block is not None)
-        return section("Contexts", *blocks, note=note)
+        return section("Passages", *blocks, note=note)
 
     def _head(self, context: Mapping[str, Any], grade: Mapping[str, Any] | None) -> list[Text]:
         parts = []

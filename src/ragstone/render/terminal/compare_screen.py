@@ -134,7 +134,7 @@ def _moved(one: Compared, found: Comparison, runs: tuple[AnyRun, AnyRun], look: 
         units = wanting(worse, one.metric, better) if worse is not None else ()
         values = f"{percent(moved.first)} to {percent(moved.second)}"
         if 2 * found.other_contexts <= found.shared and ours and theirs and comparison.contexts_said(ours, theirs):
-            values += ", other contexts"  # if most have others, the warning is enough
+            values += ", other passages"  # if most have others, the warning is enough
         values += f"; reason in {(found.first, found.second)[side].label}:" if units else ""
         rows.append((shown, record_lines(moved.record, values, units, worse, look, room)))
         signs += _signs(one.metric, worse, units)

@@ -125,7 +125,7 @@ def bank_nuggets(result: Mapping[str, Any], grounds: Grounds) -> RenderableType 
         rows.append((grounds.look.mark(fact.kind), importance(fact.unit), body))
     signs = Counter((fact.kind, word(BANK, fact.verdicts[BANK])) for fact in facts)
     created = any(s["metric"] == BANK and s["detail"].get("bank") == "created" for s in result["scores"])
-    title = "Nuggets of the contexts" if created else "Nuggets of the bank"
+    title = "Nuggets of the passages" if created else "Nuggets of the bank"
     counts = [(kind, f"{count} {said}") for (kind, said), count in signs.items()]
     legend = indented(grounds.legend(counts, title=""))
     unknown = _why_unknown(result, (BANK,), grounds)

@@ -1,7 +1,7 @@
-"""Draw the sentence map of a trace: what each response sentence is based on, and which context sentences matter.
+"""Draw the sentence map of a trace: what each response sentence is based on, and which passage sentences matter.
 
-Context sentences that are relevant but unused, or used but not relevant, are listed with their text. The others are
-only counted, with a sign for each. In full, every context sentence is shown with its key and its marks.
+Passage sentences that are relevant but unused, or used but not relevant, are listed with their text. The others are
+only counted, with a sign for each. In full, every passage sentence is shown with its key and its marks.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ SIGNS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "used": ("u", "u", "", "used"),
     "unknown": ("?", "?", "quiet", "not labelled"),
 }
-"""States of a context sentence: its sign, its ASCII sign, its style and its description."""
+"""States of a passage sentence: its sign, its ASCII sign, its style and its description."""
 
 _SENTENCE: Final = re.compile(r", sentence \d+")
 _MARKS: Final = {"relevant": "relevant", "utilized": "used"}
-"""Labels of a context sentence in a result, and the words for them."""
+"""Labels of a passage sentence in a result, and the words for them."""
 
 SUPPORTS: Final = 3
-"""Maximum number of context sentences quoted under a response sentence unless the record is shown in full."""
+"""Maximum number of passage sentences quoted under a response sentence unless the record is shown in full."""
 SUPPORTS_BESIDE: Final = 1
 """The same maximum if other metrics judged the sentence too."""
 NARROW: Final = 30
@@ -51,11 +51,11 @@ NAMED: Final = 5
 
 
 ContextSentence = Mapping[str, Any]
-"""A context sentence with its trace labels (None if not labelled), as in a result."""
+"""A passage sentence with its trace labels (None if not labelled), as in a result."""
 
 
 def state_of(place: ContextSentence) -> str:
-    """Return the state of a context sentence, as a key of ``SIGNS``."""
+    """Return the state of a passage sentence, as a key of ``SIGNS``."""
     relevant, used = place["relevant"], place["utilized"]
     if relevant is None or used is None:
         return "relevant" if relevant else "used" if used else "unknown"
@@ -108,7 +108,7 @@ class SentenceMap:
         return cls(result, score, grounds) if score is not None else None
 
     def text(self, place: ContextSentence) -> str:
-        """Return the text of a context sentence."""
+        """Return the text of a passage sentence."""
         return self.texts.get(place["passage"], "")[place["start"] : place["end"]]
 
     # ---- the response
@@ -218,7 +218,7 @@ class SentenceMap:
 
     @property
     def silent(self) -> bool:
-        """Whether no context sentence has a label."""
+        """Whether no passage sentence has a label."""
         return not any(map(self._known, _MARKS))
 
     def standing_out(self) -> list[RenderableType]:
@@ -294,7 +294,7 @@ class SentenceMap:
         return grid(rows, "<<~")
 
     def reason(self, what: str) -> RenderableType | None:
-        """Show the judge's reason for its labels of ``relevance`` (contexts) or ``support`` (response)."""
+        """Show the judge's reason for its labels of ``relevance`` (passages) or ``support`` (response)."""
         said = self.detail.get(f"{what}_reason")
         if not said:
             return None
@@ -302,7 +302,7 @@ class SentenceMap:
 
 
 def sign(kind: str, look: Look) -> Text:
-    """Return the sign for a context sentence's state."""
+    """Return the sign for a passage sentence's state."""
     drawn, plain, style, _ = SIGNS[kind]
     return Text(plain if look.ascii else drawn, style=style)
 

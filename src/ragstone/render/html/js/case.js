@@ -46,8 +46,8 @@ function caseView(found, trouble) {
       ),
       el(
         'div',
-        { class: 'column right', tabindex: 0, role: 'region', 'aria-label': 'Contexts' },
-        el('h2', 'Contexts ', el('span.number.soft', found.contexts.length)),
+        { class: 'column right', tabindex: 0, role: 'region', 'aria-label': 'Passages' },
+        el('h2', 'Passages ', el('span.number.soft', found.contexts.length)),
         passagesView(record, layer, lights),
       ),
     ),

@@ -118,7 +118,7 @@ function movedRecord(one, metric) {
     one.other_question === null
       ? null
       : el('p.note', `Different question in ${after}: `, foreign(one.other_question, { class: 'written' })),
-    one.contexts ? el('p.note', `Different contexts in ${after}: ${one.contexts}.`) : null,
+    one.contexts ? el('p.note', `Different passages in ${after}: ${one.contexts}.`) : null,
     one.responses.length === 1
       ? el('div.both', responseOf(`Response, the same in ${before} and ${after}`, one.responses[0], []))
       : el(
@@ -182,7 +182,7 @@ function changesTable(one, metric) {
     const why = rest.length
       ? `No verdict changed. Not listed: ${rest.join(' \u00b7 ')}.`
       : measureOf(metric).task === 'trace'
-        ? 'This score is computed from the context sentences.'
+        ? 'This score is computed from the passage sentences.'
         : 'This score has no verdicts.';
     return el('p.note', `${why} `, showCommand(one));
   }

@@ -44,7 +44,7 @@ function legend(layer) {
 /** @param {Case} record @param {Layer | undefined} layer @param {Lights} lights */
 function passagesView(record, layer, lights) {
   const contexts = record.document.contexts;
-  if (!contexts.length) return el('p.empty', 'This record has no contexts.');
+  if (!contexts.length) return el('p.empty', 'This record has no passages.');
   const relevance = new Map(record.gradesOfPassages().map((entry) => [entry.unit.parent, entry]));
   const traced = layer && layer.metric === record.map?.metric ? statesOf(record) : new Map();
   return contexts.map((context) => {

@@ -124,7 +124,7 @@ function traceView(record, lights) {
   refill(
     box,
     lines,
-    el('div.band', el('span.label', 'Contexts'), el('div.squares', passages)),
+    el('div.band', el('span.label', 'Passages'), el('div.squares', passages)),
     el('div.band.response', el('span.label', 'Response'), el('div.squares', response)),
   );
   const kept = (state) => detail.contexts.filter((row) => stateOf(row) === state);
@@ -187,7 +187,7 @@ function traceLegend(detail, entries) {
         .filter(([, , number]) => number)
         .map(([state, words, number]) => el('li', square(state), ` ${words} `, el('span.number.soft', number))),
     );
-  return el('div.legends', list(states, 'Sentences of the contexts'), list(kinds, 'Sentences of the response'));
+  return el('div.legends', list(states, 'Sentences of the passages'), list(kinds, 'Sentences of the response'));
 }
 
 /** @param {Case} record @param {any[]} rows @param {string} title */
