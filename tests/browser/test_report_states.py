@@ -132,11 +132,13 @@ def test_fields_that_make_no_groups_are_named(opened: Opened) -> None:
 
 
 def test_one_metric_and_no_groups(opened: Opened) -> None:
-    """What cannot be drawn says what it would need; what can has the whole width."""
+    """Without both, there is no section; without one, it says what it would need, and the other has the whole width."""
     page = opened([record(1)])
+    assert page.all(".hurts") == []
+    page = opened([record(1)], "groundedness,context_relevance", ScriptedJudge({"support": "3", "relevance": "3"}))
     assert "No field to group by; add one to the records, e.g. topic." in page.text(".groups")
-    assert "Only one metric has values" in page.text(".hurts")
     page = opened([record(n, topic="ab"[n % 2]) for n in range(4)])
+    assert "Only one metric has values" in page.text(".hurts")
     widths = [page.evaluate(f"document.querySelector('{name}').clientWidth") for name in (".hurts", ".groups", ".told")]
     assert widths[0] == widths[1]
     assert page.evaluate("document.querySelector('.card').clientWidth") == widths[2]

@@ -35,12 +35,12 @@ function drawOverview() {
 
 /**
  * Groups and the scatter plot; a group stands out if its whole interval is below the mean. Without two metrics to plot,
- * the groups have the whole width.
+ * the groups have the whole width; if there are no fields either, there is no section.
  */
 function whereItHurts() {
-  if (!scored.length) return null;
-  const { groups } = first.fields.length && fieldsThere() && wholeTable() ? groupsKept(now.by, now.of) : { groups: [] };
   const several = scored.length > 1;
+  if (!scored.length || !(several || first.fields.length || first.ungrouped.length)) return null;
+  const { groups } = first.fields.length && fieldsThere() && wholeTable() ? groupsKept(now.by, now.of) : { groups: [] };
   const title = `${groups.some((group) => group.weak) ? 'Weak groups' : 'Groups'}${several ? ' and metrics' : ''}`;
   const body = several
     ? el('div.pair', first.fields.length ? [groupsView(), scatterView()] : [scatterView(), groupsView()])
