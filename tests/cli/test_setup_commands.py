@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from terminal import done, ragstone
 
 from ragstone import settings
+from ragstone.cli.options import wants_json
 from ragstone.config import RunSpec, resolve
 from ragstone.judges.spec import PRESETS, Spec
 from ragstone.metrics import catalogue
@@ -39,6 +40,9 @@ def test_every_metric_is_listed_and_has_a_page() -> None:
 def test_metrics_as_json() -> None:
     """All, or one."""
     assert [metric["name"] for metric in ragstone("metrics", "--json").json] == list(catalogue())
+    assert (ragstone("metrics", "none", "--json").code, wants_json()) == (2, False), (
+        "it is of one command, if that fails"
+    )
     one = ragstone("metrics", "grounding", "--json").json
     assert one["parameters"]["threshold"]["default"] == 0.6
 
