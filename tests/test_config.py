@@ -166,9 +166,9 @@ def test_paths_in_the_file_are_relative_to_its_folder(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_named_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert refusal(config="gone.toml") == "gone.toml: cannot be read (No such file or directory)"
+    assert refusal(config="gone.toml") == "gone.toml: no such file"
     monkeypatch.setenv("RAGSTONE_CONFIG", "gone.toml")
-    assert refusal().startswith("gone.toml: cannot be read")
+    assert refusal() == "gone.toml: no such file"
 
 
 def test_metrics_may_be_written_in_one_text() -> None:
@@ -582,14 +582,15 @@ def test_auto_leaves_out_what_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         left_out["nugget_groundedness"]
         == "about 4 calls per record; metrics with more than 2 do not run by default; to include it, "
-        "add -m nugget_groundedness"
+        "add its name: -m auto,nugget_groundedness"
     )
     monkeypatch.setattr(plan, "AUTO_CALLS", 1)
     chosen, left_out = names()
     assert "grounding" not in chosen
     assert (
         left_out["grounding"]
-        == "about 2 calls per record; metrics with more than 1 do not run by default; to include it, add -m grounding"
+        == "about 2 calls per record; metrics with more than 1 do not run by default; to include it, "
+        "add its name: -m auto,grounding"
     )
     assert names(metrics=["grounding"])[0] == ["grounding"]
 
@@ -599,7 +600,7 @@ def test_auto_leaves_out_what_few_records_bring() -> None:
     present = {"question": 22, "response": 22, "contexts": 22, "reference": 10}
     assert (
         names(present=present)[1]["refmatch"]
-        == "only 10 of 22 records have a reference; to include it, add -m refmatch"
+        == "only 10 of 22 records have a reference; to include it, add its name: -m auto,refmatch"
     )
     assert "refmatch" in names(present={**present, "reference": 11})[0]
 

@@ -26,6 +26,15 @@ import shlex
 from typing import Any
 
 
+def reason(error: OSError) -> str:
+    """Return why a file cannot be read, in one line."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, PermissionError):
+        return "no permission to read it"
+    return error.strerror or str(error)
+
+
 class RagstoneError(Exception):
     """The base of all Ragstone exceptions; ``hint`` says what the user can do, if the message does not."""
 

@@ -18,7 +18,7 @@ import orjson
 from msgspec import Struct, to_builtins
 from msgspec.structs import asdict
 
-from ragstone.errors import InputError
+from ragstone.errors import InputError, reason
 
 DrawMode = Literal["random", "worst"]
 
@@ -206,4 +206,4 @@ def _rows(path: Path | str) -> Iterator[tuple[str, LabelRow]]:
                     except orjson.JSONDecodeError as error:
                         raise InputError(f"{where}: not JSON ({error}); {EXPECTED}") from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        raise InputError(f"{path}: {reason(error)}") from error

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, reason
 from ragstone.judges.spec import Tier
 from ragstone.options import DEADLINE, DEFAULT_JUDGE, FILE, TRIES, Option, RunOptions, options_of
 from ragstone.prompts import is_path
@@ -185,7 +185,7 @@ def read(path: Path, options: Any = RunOptions) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ConfigError(f"{path}: {reason(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: invalid TOML: {error}") from error
     if path.name == "pyproject.toml":
@@ -233,9 +233,10 @@ def read_criteria(path: Path) -> Any:
         text = path.read_text(encoding="utf-8-sig")
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(f"--rubric {path}: cannot be read ({error.strerror})") from error
+        raise ConfigError(f"--rubric {path}: {reason(error)}") from error
     except ValueError as error:
-        raise ConfigError(f"--rubric {path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}") from error
+        found = "not JSON" if path.suffix == ".json" else "not TOML (the name of a JSON file must end in .json)"
+        raise ConfigError(f"--rubric {path}: {found}: {error}") from error
     if not isinstance(table, dict) or not table.get("rubric") or len(table) > 1:
         raise ConfigError(f"--rubric {path}: expected [rubric.NAME] tables and nothing else")
     return table["rubric"]

@@ -253,7 +253,7 @@ def test_what_cannot_be_used_is_said(old: str, new: str, what: str) -> None:
             FITS.replace("task: relevance", "task: support"),
             "it is for the step 'support' and was given for 'relevance'",
         ),
-        (None, "cannot be read (No such file or directory)"),
+        (None, "no such file"),
     ],
 )
 def test_a_file_that_is_chosen_is_checked_before_anything_is_asked(text: str | None, what: str, tmp_path: Path) -> None:

@@ -976,16 +976,19 @@ def test_results_are_not_records(tmp_path: Path) -> None:
     )
     path = tmp_path / "results.jsonl"
     scored, aside = map(orjson.loads, path.read_bytes().splitlines())
-    for source, said in (
-        (path, "results.jsonl:1: a result of a run, not a record"),
-        ([scored], "a result of a run, not a record"),
-        ([aside], "a result of a run, not a record"),
-        (tmp_path, f"{tmp_path}: the results of a run, not records"),
+    for source, place in (
+        (path, "results.jsonl:1"),
+        (tmp_path / "summary.json", "summary.json:1 item 1"),
+        (tmp_path / "run.json", "run.json:1 item 1"),
+        ([scored], ""),
+        ([aside], ""),
+        (tmp_path, f"{tmp_path}"),
     ):
         for layout in (None, Layout("records")):
             with pytest.raises(InputError) as caught:
                 records(source, layout=layout, on_error="skip")
-            assert str(caught.value).endswith(f"{said}; specify the input of that run")
+            told = f"{place}: contains the results of a run, not records; specify the input of that run"
+            assert str(caught.value).endswith(told)
 
 
 def test_names_are_matched_in_any_spelling() -> None:

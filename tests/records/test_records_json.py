@@ -52,7 +52,7 @@ BAD_LINES = {
     "array over lines": (b"[", "a file that is one JSON array needs a name that ends in .json"),
     "python": (b"{'id': 1}", "write it with json.dumps"),
     "cut": (b'{"id":"a","question":"wh', "invalid JSON at column 22: unterminated string"),
-    "two on a line": (b'{"id":"a"} {"id":"b"}', "invalid JSON at column 12: extra data"),
+    "two on a line": (b'{"id":"a"} {"id":"b"}', "invalid JSON at column 12: more text after the first value"),
     "deep": (b'{"x":' + b"[" * 200 + b"]" * 200 + b"}", "nested deeper than 100 levels"),
     "very deep": (b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested deeper than 100 levels"),
     "question is a list": (
@@ -90,6 +90,9 @@ def test_a_bad_line_is_named_and_costs_one_record(tmp_path: Path, line: Any, mes
     assert text.startswith("x.jsonl:2: ")
     assert message in text
     assert len(text) < 250
+    with pytest.raises(RecordError) as caught:
+        outcomes(path)
+    assert caught.value.hint == ("" if caught.value.option else "to skip unreadable records, add --on-error skip")
     first, aside, last = outcomes(path, on_error="skip")
     assert (first.id, last.id, last.where) == ("a", "b", "x.jsonl:3")
     assert isinstance(aside, SetAside)
@@ -130,9 +133,14 @@ def test_utf16_is_named(tmp_path: Path, data: Any, name: Any) -> None:
 def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     """They are refused when the source is opened, by name."""
     (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    written(tmp_path / "mixed", b'{"id":"a"}', "a.jsonl")
+    written(tmp_path / "mixed", b"# Read me", "README.md")
     for path, message in [
         (tmp_path / "none.jsonl", "no such file"),
         (tmp_path / "empty", "this folder contains no files"),
+        (tmp_path / "mixed", r"mixed/README.md: unknown .*'.md'; .*; a folder may contain only files with records"),
+        ("http://a/b.jsonl", "^http://a/b.jsonl: not a supported address"),
         ("a\0b", "not a file name"),
         (written(tmp_path, b"hello, world", "x.txt"), "unknown file format '.txt'; supported: .jsonl"),
         (
@@ -230,7 +238,7 @@ def test_one_object_over_lines_is_one_record(tmp_path: Path, name: str) -> None:
         ('[{"id":"a"}] x', "x.json:1: text after the end of the array"),
         ('[{"id":"a"},]', "x.json:1 item 2: nothing before this comma or ]"),
         ('[,{"id":"a"}]', "x.json:1 item 1: nothing before this comma or ]"),
-        ('[{"id":"a"} {"id":"b"}]', "x.json:1 item 1: invalid JSON at column 12: extra data"),
+        ('[{"id":"a"} {"id":"b"}]', "x.json:1 item 1: invalid JSON at column 12: more text"),
         ('{"id":"a"', "x.json:1 item 1: invalid JSON"),
         ('{"id":\n"a"}\n}', "x.json:3 item 2: invalid JSON"),
         ('{"id":\n"a"}\nxyz', "x.json:3 item 2: invalid JSON"),

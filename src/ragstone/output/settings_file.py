@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ragstone.errors import ConfigError
+from ragstone.errors import ConfigError, reason
 from ragstone.output.target import whole
 from ragstone.prompts import is_path
 
@@ -40,7 +40,7 @@ def add_settings(path: Path, tables: Tables) -> str:
         before = path.read_bytes().decode("utf-8") if path.exists() else ""
         settings = tomllib.loads(before.removeprefix("\ufeff"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ConfigError(f"{path}: {reason(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: invalid TOML: {error}") from error
     missing = {table: kept for table, values in tables.items() if (kept := _lacking(settings, table, values, path))}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragstone.errors import TemplateError
+from ragstone.errors import TemplateError, reason
 from ragstone.prompts.templates import FORMS, POSITIONAL, Shape, Template, digest, parse, parse_shape
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def read(path: Path | str, task: str = "") -> Template:
         with Path(path).open("rb") as file:
             data = file.read(LONGEST + 1)
     except OSError as error:
-        raise TemplateError(f"prompt {path}: cannot be read ({error.strerror})") from error
+        raise TemplateError(f"prompt {path}: {reason(error)}") from error
     if len(data) > LONGEST:
         raise TemplateError(f"prompt {path}: longer than {LONGEST} bytes")
     try:

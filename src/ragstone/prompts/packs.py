@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ragstone.errors import TemplateError
+from ragstone.errors import TemplateError, reason
 from ragstone.prompts.templates import digest
 
 LONGEST: Final = 50_000
@@ -51,7 +51,7 @@ def read_pack(path: str) -> Pack:
         data = Path(path).read_bytes()
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
-        raise TemplateError(f"pack {path}: cannot be read ({error.strerror})") from error
+        raise TemplateError(f"pack {path}: {reason(error)}") from error
     except UnicodeDecodeError as error:
         raise TemplateError(f"pack {path}: not UTF-8 ({error.reason} at byte {error.start})") from error
     if len(data) > LONGEST:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final, Self, cast
 
 from msgspec import Struct
 
-from ragstone.errors import RecordError
+from ragstone.errors import RecordError, reason
 from ragstone.records.limits import CHUNK, MAX_BLANK_BYTES, MAX_SPOOL_BYTES
 
 MOST_NAMES: Final = 10_000
@@ -190,15 +190,6 @@ def _nearest(path: Path) -> str:
     more = f" and {len(alike) - SOME_NAMES} more" if len(alike) > SOME_NAMES else ""
     some = ", ".join(alike[:SOME_NAMES]) or f"no {path.suffix} file"
     return f"{where} has {some}{more}" if path.suffix else ""
-
-
-def reason(error: OSError) -> str:
-    """Return the operating system's message in one line."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if isinstance(error, PermissionError):
-        return "no permission to read it"
-    return error.strerror or str(error)
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -33,6 +33,10 @@ from ragstone.types import NOTHING
 
 LOOKED_AT: Final = 10
 """Number of rows examined to recognise an export."""
+OUTPUTS: Final = ({"position", "scores", "units"}, {"position", "scores", "set_aside"}, {"metrics", "bill", "left_out"},
+                  {"metrics", "chosen", "signatures"})  # fmt: skip
+"""Keys of the objects that ``run -o`` writes: a result, one of an unreadable record, the summary, the run."""
+NOT_RECORDS: Final = "contains the results of a run, not records; specify the input of that run"
 PLAIN: Final = "records"
 """The format name that disables recognition: rows are records."""
 
@@ -188,8 +192,8 @@ class Layout(Struct, frozen=True):
             if not isinstance(value, dict):
                 yield where, value
                 continue
-            if {"position", "scores"} <= set(value) and not {"units", "set_aside"}.isdisjoint(value):
-                raise InputError(f"{where}: a result of a run, not a record; specify the input of that run")
+            if any(keys <= value.keys() for keys in OUTPUTS):
+                raise InputError(f"{where}: {NOT_RECORDS}")
             if self.path:
                 name, rows = "item", find(value, self.path)
                 if isinstance(rows, list) and rows and all(isinstance(part, list) for part in rows):

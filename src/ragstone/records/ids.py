@@ -27,6 +27,9 @@ class Hashes:
         self._table = array("q", bytes(8 * 16))
         self._count = 0
 
+    def __len__(self) -> int:
+        return self._count
+
     def __contains__(self, key: int) -> bool:
         return self._table[self._place(key or 1)] != 0
 
@@ -67,6 +70,9 @@ class Names:
         self.renamed = 0
         self._seen = Hashes()
         self._next: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._seen)
 
     def unique(self, wanted: str) -> str:
         """Return the id itself if it is new, else the id with the next free number."""

@@ -184,6 +184,7 @@ def _diagnosis(raw: bytes, error: orjson.JSONDecodeError, *, whole: bool) -> tup
     except json.JSONDecodeError as bad:
         place = f"column {bad.colno}" if bad.lineno == 1 else f"line {bad.lineno} of it, column {bad.colno}"
         message = bad.msg.removesuffix(" at").removesuffix(" starting")
+        message = "more text after the first value" if message == "Extra data" else message
         return f"invalid JSON at {place}: {message[:1].lower()}{message[1:]}", _hint(text, whole=whole)
     if "surrogate" in error.msg:
         at = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} of it, column {error.colno}"

@@ -22,7 +22,7 @@ from ragstone.errors import ConfigError, InputError, RecordError
 from ragstone.records import frames, object_stores
 from ragstone.records.bytestream import files_in, origin_of, spool, standard_input
 from ragstone.records.cut import SEED, Cut, Sample
-from ragstone.records.exports import Layout
+from ragstone.records.exports import NOT_RECORDS, Layout
 from ragstone.records.fields import Fields
 from ragstone.records.file_formats import reader_of, stem_of
 from ragstone.records.ids import REPEATED, Names, first_repeated
@@ -222,6 +222,7 @@ class Source:
                 _inspected(record, inspect)
         except RecordError as error:
             if self.on_error == "stop":
+                error.hint = "to skip unreadable records, add --on-error skip" if names and not error.option else ""
                 raise
             return SetAside(names.unique(self._name(where, value)), where, str(error), error.option)
         name = names.unique(record.id)
@@ -344,8 +345,16 @@ def _parts(source: Any, mapper: Mapper, undo: ExitStack) -> list[InputPart]:
     else:
         names = [source]
     if len(names) > 1 and any(PurePath(name).name == "run.json" for name in names):
-        raise InputError(f"{source}: the results of a run, not records; specify the input of that run")
-    return [_part(name, mapper, undo) for name in names]
+        raise InputError(f"{source}: {NOT_RECORDS}")
+    return [_part(name, mapper, undo) if name is source else _of_folder(name, mapper, undo) for name in names]
+
+
+def _of_folder(name: Any, mapper: Mapper, undo: ExitStack) -> InputPart:
+    try:
+        return _part(name, mapper, undo)
+    except RecordError as error:
+        expected = "; ".join(filter(None, [error.expected, "a folder may contain only files with records"]))
+        raise RecordError(str(name), error.found, expected) from None
 
 
 def _names(parts: Sequence[InputPart]) -> str:
@@ -402,6 +411,9 @@ def _part(source: Any, mapper: Mapper, undo: ExitStack, called: str = "") -> Inp
         path, name = (copy := spool("stdin", standard_input())), "stdin"
     elif isinstance(source, str | os.PathLike):
         path, name = Path(source), called
+        if "://" in str(source) and not path.exists():  # a path would lose a slash
+            expected = f"expected a file, {frames.SCHEME}, s3://, gs:// or az://"
+            raise RecordError(str(source), "not a supported address", expected)
     else:
         return _of_python(source, undo)
     if copy is not None:

@@ -19,8 +19,7 @@ from typing import IO, Any, Final, NamedTuple
 import orjson
 from msgspec import Struct, field
 
-from ragstone.errors import RecordError
-from ragstone.records.bytestream import reason
+from ragstone.errors import RecordError, reason
 from ragstone.records.fields import NOTES
 from ragstone.records.jsontext import counted, opened
 from ragstone.records.limits import MAX_RECORD_BYTES, MAX_SPOOL_BYTES
