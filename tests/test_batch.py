@@ -443,7 +443,7 @@ def test_a_batch_run_that_reaches_its_budget_ends_as_a_live_one(given: Any, monk
     with pytest.raises(BudgetReached, match="reached --max-calls 18") as stopped:
         ragstone.evaluate(ROWS, wait=True, **options)
     assert server.count == 18
-    assert stopped.value.hint.startswith("run the same command with a new budget")
+    assert stopped.value.hint.startswith("run the same command again")
     runs = [
         ragstone.open_run(stopped.value.run, store=options["store"]),
         ragstone.evaluate(ROWS, wait=True, **options),

@@ -86,9 +86,9 @@ def test_a_budget_holds_and_the_same_command_goes_on(step: tuple[str, ...], limi
         came = ragstone(*step, *limit, "-q")
         assert came.code == 4
         assert f"reached {limit[0]} " in came.err
-        assert "run the same command with a new budget to resume" in came.err
+        assert "run the same command again to resume; each run has its own budget" in came.err
         shown = step[0] != "nuggets" and "no record was finished" not in came.err
-        assert ("Resume run the same command with a new budget;" in came.flat) == shown
+        assert ("Resume run the same command again;" in came.flat) == shown
         paid = server.count
         assert 0 < paid <= 7 or limit[0] != "--max-calls"
         if step[0] == "nuggets":

@@ -112,7 +112,7 @@ def test_a_budget_ends_a_run_with_4_and_what_was_done() -> None:
         assert came.code == 4
         assert "6 records · stopped" in came.out
         assert "error: reached --max-calls 6" in came.err
-        assert "hint: run the same command with a new budget to resume" in came.err
+        assert "hint: run the same command again to resume; each run has its own budget" in came.err
         assert "finished records are saved as run 1 (6 records)" in came.err
         assert ragstone(*asked).code == 0
         assert server.count == 9

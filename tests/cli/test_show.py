@@ -13,6 +13,7 @@ from terminal import HOSTILE, ragstone, row, write
 
 from ragstone import api
 from ragstone.judges.base import Failed
+from ragstone.metrics.base import HOW_TO_ADD
 from ragstone.questions import Question, Rate
 from ragstone.render.terminal.lists import judges_said
 from ragstone.store.database import Store
@@ -392,8 +393,8 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
         if why.startswith(("no record has", "the judge 'embedded' cannot answer")) and "instead" not in why:
             assert name in shown.partition("Metrics that cannot run")[2].partition(f": {why}")[0]
         else:
-            able = shown.partition("Metrics that run if you add -m NAME")[2].partition("Metrics that cannot run")[0]
-            said = why.replace(f"with -m {name}, ", "").removesuffix(f"; to include it, add -m {name}")
+            able = shown.partition("add their names: -m auto,NAME")[2].partition("Metrics that cannot run")[0]
+            said = why.replace(f"with -m {name}, ", "").removesuffix(HOW_TO_ADD.format(name))
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
     more = re.search(r"(\d+) more metrics skipped; to see why, run ragstone validate a.jsonl", screen)

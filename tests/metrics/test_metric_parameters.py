@@ -59,8 +59,10 @@ def test_an_unknown_metric_is_refused_with_the_closest() -> None:
     with pytest.raises(ConfigError, match="no metric 'zzz'; metrics: abstention, ") as error:
         find("zzz")
     assert "suites: auto, abstention, all" in str(error.value)
-    with pytest.raises(ConfigError, match=r"no metric 'trace.adherence'; did you mean 'trace'"):
+    with pytest.raises(ConfigError, match=r"'trace.adherence'; it is a column of the metric trace; use -m trace$"):
         find("trace.adherence")
+    with pytest.raises(ConfigError, match=r"no metric 'trace.adherense'; did you mean 'trace'\?$"):
+        find("trace.adherense")
 
 
 @pytest.mark.parametrize(

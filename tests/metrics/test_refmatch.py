@@ -233,7 +233,8 @@ def test_texts_swapped_swap_precision_and_recall(own: list[float], gold: list[fl
 
 def test_a_suite_does_not_load_a_model() -> None:
     present = {"response": 1, "reference": 1}
-    assert find("refalign").lacks(present) == "needs a local model (ragstone[nli]); to include it, add -m refalign"
+    told = "needs a local model (ragstone[nli]); to include it, add its name: -m auto,refalign"
+    assert find("refalign").lacks(present) == told
 
 
 def test_the_signature_names_the_model(tmp_path: Path) -> None:

@@ -277,7 +277,7 @@ class Budget:
     def _hint(self) -> str:
         if not self._kept:
             return "--no-cache stores no replies: the same command pays for every call again"
-        return "run the same command with a new budget to resume; stored replies are free"
+        return "run the same command again to resume; each run has its own budget, and stored replies are free"
 
 
 class Reservation:

@@ -82,7 +82,8 @@ def _offered(point: EntryPoint) -> type[Metric]:
     try:
         metric = point.load()
     except (ImportError, AttributeError, SyntaxError, NameError, TypeError, ValueError) as error:
-        mend = "reinstall or uninstall the package" if point.name else "expected MODULE:CLASS, here or installed"
+        mend = "MODULE must be a file in this folder or an installed package"
+        mend = "reinstall or uninstall the package" if point.name else mend
         raise ConfigError(f"{_called(point)} cannot be loaded ({error}); {mend}") from error
     if not (isinstance(metric, type) and issubclass(metric, Metric)):
         raise ConfigError(f"{_called(point)} is not a metric; expected a subclass of ragstone.metrics.base.Metric")
@@ -213,6 +214,8 @@ def find(name: str) -> type[Metric]:
     if meant := called_here(name):
         raise ConfigError(f"no metric '{name}'; {meant}")
     column, *_ = name.partition(".")
+    if column in metrics and name in metrics[column].score_names():
+        raise ConfigError(f"no metric '{name}'; it is a column of the metric {column}; use -m {column}")
     near = [column] if column in metrics else difflib.get_close_matches(name, metrics, 1)
     every = f"metrics: {', '.join(metrics)}; suites: auto, {', '.join(suites())}"
     raise ConfigError(f"no metric '{name}'; " + (f"did you mean '{near[0]}'?" if near else every))

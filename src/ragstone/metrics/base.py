@@ -37,7 +37,7 @@ def ask(*questions: Question[A_co]) -> Flow[tuple[A_co, ...]]:
     return cast("tuple[A_co, ...]", tuple(answers))
 
 
-HOW_TO_ADD: Final = "; to include it, add -m {}"
+HOW_TO_ADD: Final = "; to include it, add its name: -m auto,{}"
 """The end of a reason to leave out a metric that runs if it is named."""
 
 
@@ -48,7 +48,7 @@ class Metric:
     The docstring of a class explains its parameters, as here. ``enabled``: false skips the metric. ``on_empty``: value
     if there is nothing to judge: null, zero or one. ``threshold``: a score of at least this value (0 to 1) is PASSED,
     otherwise FAILED. Shared by many metrics: ``reasons``: whether to ask for a one-sentence reason per verdict.
-    ``batch``: max units per call; 0: the limit of the prompt, or fewer if the reply would be too long.
+    ``batch``: max units per call; 0: the prompt's own limit, or fewer if the reply would be too long.
     """
 
     name: ClassVar[str]

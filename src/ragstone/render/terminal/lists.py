@@ -280,7 +280,7 @@ def _metrics(able: Mapping[str, int], named: Mapping[str, str], total: int) -> I
         whys = {
             name: named[name].replace(f"with -m {name}, ", "").removesuffix(HOW_TO_ADD.format(name)) for name in others
         }
-        yield _shares("Metrics that run if you add -m NAME", others, total, whys)
+        yield _shares("Metrics that run if you add their names: -m auto,NAME", others, total, whys)
     if unable:
         lines = [Prose(f"{', '.join(names)}: {why}", "quiet") for why, names in unable.items()]
         yield section("Metrics that cannot run", *map(indented, lines))

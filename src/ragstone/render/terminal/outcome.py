@@ -190,8 +190,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
     if summary.get("stopped"):
         rows += told_rows("Stopped", [flat(summary["stopped"])])
     if run.status != "done":
-        budget = " with a new budget" if "--max-" in summary.get("stopped", "") else ""
-        again = f"run the same command{budget}; stored replies are free"
+        again = "run the same command again; stored replies are free"
         if run.spec.get("engine", {}).get("cache") == "off":
             again = f"add --only-failed {run.id} to reuse these results; no reply is stored (--no-cache)"
         rows += told_rows("Resume", [again])
