@@ -231,7 +231,7 @@ def metrics_page() -> str:
     """Every metric with its parameters."""
     lines = [
         "# Metrics", "",
-        "Each name links to the page of the metric. Set parameters with `--set METRIC.NAME=VALUE`, under",
+        "Each name links to the metric's page. Set parameters with `--set METRIC.NAME=VALUE`, under",
         "`[metrics.METRIC]` in `ragstone.toml`, or in a record's field with the metric's name.", "",
     ]  # fmt: skip
     for group, members in metrics.groups().items():
@@ -242,7 +242,8 @@ def metrics_page() -> str:
             "|---|---|---|---|---|---|",
         ]
         for metric in members:
-            cells = [_coded(metric.needs), _coded(metric.asks), _coded((*metric.suites, "all")), str(metric.calls)]
+            cells = [_coded(metric.needs) or "depends (see page)", _coded(metric.asks)]
+            cells += [_coded((*metric.suites, "all")), str(metric.calls)]
             cells.append(metrics.elsewhere_said(metric))
             lines.append(f"| [`{metric.name}`](../metrics/{metric.name}.md) | {' | '.join(cells)} |")
         lines.append("")
@@ -251,7 +252,7 @@ def metrics_page() -> str:
     for name, metric in metrics.catalogue().items():
         lines += ["", f"## {name}", "", _sentence(metric.title), ""]
         if metric.blocks:
-            lines += [f"Alias for per-record parameters: {_coded(metric.blocks)}.", ""]
+            lines += [f"In a record, you can also set these parameters in the field {_coded(metric.blocks)}.", ""]
         lines += ["| parameter | default | meaning |", "|---|---|---|"]
         said = metrics.explained(metric)
         lines += [f"| `{field.name}` | {_default(field)} | {said[field.name]} |" for field in fields(metric)]

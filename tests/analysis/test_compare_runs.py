@@ -448,7 +448,7 @@ def test_records_set_aside_have_no_scores_and_do_no_harm(tmp_path: Path) -> None
     found = compare(one, folder(tmp_path / "b", [result("r1", 1, [score("grounding", 0.5)]), aside]))
     assert found.shared == 2
     assert found["grounding"].second.scored == 1
-    assert left_out(found) == ["1 of 2\u00a0records has no score in b (unreadable): grounding."]
+    assert left_out(found) == ["grounding: 1 of 2\u00a0records has no score in b (unreadable)."]
 
 
 @pytest.mark.parametrize(("lost", "where"), [("r1", ["either run"]), ("r2", ["r1", "r2"])])
@@ -457,7 +457,7 @@ def test_records_without_a_score_in_either_run_are_the_same_ones(tmp_path: Path,
     every = dict.fromkeys(["r1", "r2", "r3"], 1.0)
     runs = [run_of(tmp_path / name, {**every, name: None}) for name in ("r1", lost)]
     told = "; ".join(f"1 of 3\u00a0records has no score in {run} (judge_failed)" for run in where)
-    assert left_out(compare(runs[0], runs[1])) == [f"{told}: grounding."]
+    assert left_out(compare(runs[0], runs[1])) == [f"grounding: {told}."]
 
 
 @pytest.mark.parametrize(

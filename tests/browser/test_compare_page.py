@@ -259,7 +259,7 @@ def test_no_pair_has_both_values(browser: Chromium, tmp_path: Path) -> None:
     opened(browser, first, second, tmp_path / "c.html")
     assert browser.text(".sentence") == "No record has a value for the same metric in both runs."
     assert "no record has a value in both runs" in browser.text(".differences")
-    assert "1 of 1\u00a0record has no score in b (judge_failed): groundedness" in browser.text(".left-out-list")
+    assert "groundedness: 1 of 1\u00a0record has no score in b (judge_failed)" in browser.text(".left-out-list")
     assert browser.all(".moved") == []
 
 

@@ -108,6 +108,7 @@ def exported(page: Chromium, folder: Path) -> list[LabelRow]:
 def test_fifty_units_by_keyboard_alone(page: Chromium, drawn: tuple[LabelSample, Path, Run], tmp_path: Path) -> None:
     """One key a unit; undo, a way back, a reload in the middle; every label is exported as it was given, and read."""
     told = drawn[0]
+    assert "10 of 11\u00a0scored records, drawn at random." in page.text(".start")
     start(page)
     assert [one.strip() for one in page.all(".column.left > .choices-list b")] == ["yes", "no", "cannot tell"]
     assert dict(told.rubric.labels)["no"] in page.text(".column.left > .choices-list")

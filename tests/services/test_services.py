@@ -211,7 +211,7 @@ def test_a_score_says_who_judged_and_what_lowers_it(tool: Any) -> None:
     people = said("trace", "human:labels.jsonl", name="by people")
     assert people["ragstone.trace.adherence"][:3] == ("HUMAN", 0.0, "not fully supported")
     share = people["ragstone.trace.utilization"]
-    assert (share[0], *share[2:]) == ("HUMAN", "", "used passage sentences / relevant ones, at most 100%")
+    assert (share[0], *share[2:]) == ("HUMAN", "", "used passage sentences divided by relevant ones, at most 100%")
     assert {judged_by for judged_by, *_ in said("context_relevance,trace", "embedded").values()} == {"CODE"}
 
 

@@ -41,7 +41,7 @@ def label(
 ) -> LabelSample:
     """Draw records from a run and write one HTML file in which a person labels their units; no judge is called.
 
-    The page does not show the judge's verdicts. Labels stay in the browser until they are exported as JSON Lines::
+    The page does not show the judge's verdicts. Labels are kept in the browser; export them as JSON Lines::
 
         drawn = ragstone.label("main", "label.html", n=50)
         print(drawn.units, drawn.minutes)

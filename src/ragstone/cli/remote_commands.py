@@ -52,7 +52,7 @@ def pull(
         show_json({"written": out, **asdict(found)})
     else:
         bare = f"; {found.without_spans:,} without spans" if found.without_spans else ""
-        say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')}{bare}")
+        say("pulled", f"{plural(found.traces, 'trace')}, {plural(found.rows, 'line')} written{bare}")
 
 
 @command(app, "ragstone push last phoenix", "ragstone push 3 mlflow -m grounding --dry-run")

@@ -51,9 +51,10 @@ class ClaimMetric(Metric):
     """A metric that rates the claims of a response, or of the reference (``claims_of``).
 
     ``scoring_mode``: ``binary_yes_no`` (aliases: ``binary``, ``yes_no``) or ``scale_1_5`` (alias: ``likert``); a grade
-    of 1 to 5 counts as (grade - 1) / 4. ``threshold``: a claim of at least this value (0 to 1) is ACCEPTED, and such a
-    score is PASSED. ``include_reasoning``: whether to ask for a reason per claim and one overall. ``max_claims``: max
-    claims to judge; 0: no limit. ``part_tokens``: split long texts into parts of about this many tokens.
+    of 1 to 5 counts as (grade - 1) / 4. ``threshold``: a claim with at least this value (0 to 1) is ACCEPTED; a score
+    of at least this value is PASSED, otherwise FAILED. ``include_reasoning``: whether to ask for a reason per claim and
+    one overall. ``max_claims``: max claims to judge; 0: no limit. ``part_tokens``: split long texts into parts of about
+    this many tokens.
     """
 
     threshold: float | None = 0.6

@@ -33,7 +33,7 @@ class ContextRelevance(Metric):
     }
     synonyms: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("context_relevancy", "relevancy"), ""),
-        **dict.fromkeys(("context_precision", "contextual_precision"), "without the order of the passages"),
+        **dict.fromkeys(("context_precision", "contextual_precision"), "which ignores passage order"),
     }
     unit = "passage"
     group = GOOD_RETRIEVAL

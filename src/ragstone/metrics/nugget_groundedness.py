@@ -16,7 +16,7 @@ class NuggetGroundedness(NuggetMetric):
     """
 
     name = "nugget_groundedness"
-    title = "how well the passages support the response, nugget by nugget; vital ones count twice"
+    title = "how well the passages support the response, nugget by nugget; vital nuggets count twice"
     needs = ("question", "response", "contexts")
     asks = ("nuggetize", "importance", "support")
     suites = ("nuggets",)

@@ -16,7 +16,7 @@ class NuggetRelevance(NuggetMetric):
     """
 
     name = "nugget_relevance"
-    title = "how well the response answers the question, nugget by nugget; vital ones count twice"
+    title = "how well the response answers the question, nugget by nugget; vital nuggets count twice"
     needs = ("question", "response")
     asks = ("nuggetize", "importance", "relevance")
     suites = ("nuggets",)

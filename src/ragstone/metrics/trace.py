@@ -34,9 +34,9 @@ JUDGED: Final = ("adherence", "adherence_share", "average")
 COUNTS: Final = ("relevance", "relevance_share", "utilization", "utilization_share", "completeness")
 """Columns that count passage sentences."""
 TITLES: Final[Mapping[str, str]] = {
-    "relevance": "relevant passage sentences / 20 (or `normaliser`), at most 100%",
+    "relevance": "number of relevant passage sentences divided by 20 (parameter `normaliser`), at most 100%",
     "relevance_share": "share of passage sentences that are relevant",
-    "utilization": "used passage sentences / relevant ones, at most 100%",
+    "utilization": "used passage sentences divided by relevant ones, at most 100%",
     "utilization_share": "share of passage sentences that are used",
     "completeness": "share of relevant sentences that are used",
     "average": "mean of relevance, utilization, completeness and adherence",

@@ -217,7 +217,7 @@ def left_out(found: Comparison) -> list[str]:
     ]
     records = (one for one in found.metrics if one.unit == "record")
     lacking = grouped((one.metric, told) for one in records if (told := _lacking(one, found)))
-    return [*lines, *(f"{told}: {', '.join(folded(names))}." for told, names in lacking.items())]
+    return [*lines, *(f"{', '.join(folded(names))}: {told}." for told, names in lacking.items())]
 
 
 def _lacking(one: Compared, found: Comparison) -> str:

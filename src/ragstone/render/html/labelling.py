@@ -1,6 +1,6 @@
 """Build a page on which a person labels a sample of units blind, with their texts and the meanings of the labels.
 
-Guarantees: the file contains no verdicts or reasons of a judge. Labels stay in the browser until exported. The texts of
+Guarantees: the file contains no verdicts or reasons of a judge. Labels are kept only in the browser. The texts of
 a record are unpacked only when it is reached, so long texts do not slow down the start.
 """
 

@@ -70,7 +70,7 @@ function groupsBody(all, open) {
         ? ` Marked groups have ${FEWEST} records or more and an interval entirely ${side} it.`
         : null,
       alone
-        ? ` Excluded: ${plural(alone, 'record')} that ${alone === 1 ? 'is alone in its' : 'are alone in their'} group or ${alone === 1 ? 'has' : 'have'} no value.`
+        ? ` Excluded: ${plural(alone, 'record')} (no value, or the only one in its group).`
         : '',
     ),
     groups.length > shown.length

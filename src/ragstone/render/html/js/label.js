@@ -111,8 +111,8 @@ function showStart() {
   const sampled = worst ? ': those on which judges disagree most or are least certain' : ', drawn at random';
   const records =
     draw.n < draw.of
-      ? `${count(draw.n)} of ${plural(draw.of, 'record')}${sampled}.`
-      : `All ${plural(draw.of, 'record')}, ${worst ? 'the least certain first' : 'in random order'}.`;
+      ? `${count(draw.n)} of ${plural(draw.of, 'scored record')}${sampled}.`
+      : `All ${plural(draw.of, 'scored record')}, ${worst ? 'the least certain first' : 'in random order'}.`;
   const begin = (event) => {
     event.preventDefault();
     start(name.value.trim());
@@ -139,7 +139,7 @@ function showStart() {
         'p.note',
         first.root
           ? `Your name is saved with each label. Labels are saved next to the store, in ${first.file}.`
-          : 'Your name is saved with each label. Labels stay in this browser until you export them.',
+          : 'Your name is saved with each label. Labels are kept only in this browser; export them to save a file.',
       ),
       keysList(),
     ),

@@ -68,7 +68,7 @@ function plot(below) {
     placeBrush(brush, across(chosen[0][0]), up(chosen[1][1]), across(chosen[0][1]), up(chosen[1][0]));
   brushing(drawing, brush, (x, y) => ({ x: bounded((x - left) / size), y: bounded(1 - (y - top) / tall) }));
   const lost = without
-    ? `${plural(without, 'record')} ${without === 1 ? 'is' : 'are'} left out: ${without === 1 ? 'it lacks' : 'they lack'} a score for one or both of these. `
+    ? `${plural(without, 'record')} ${without === 1 ? 'is' : 'are'} left out: ${without === 1 ? 'it lacks' : 'they lack'} a score for one or both of these metrics. `
     : '';
   refill(below, `${lost}Drag a box around points to show only their records. You can also filter by score below.`);
   return drawing;
@@ -112,7 +112,7 @@ function scatterInWords(dots) {
     found[x < 0.5 ? (y < 0.5 ? 'both' : 'first') : y < 0.5 ? 'second' : 'neither'] += lines.length;
   return (
     `${named(now.x)} across, ${named(now.y)} up: ${plural(found.both, 'record')} low in both, ` +
-    `${found.first} low in the first only,  ${found.second} low in the second only,  ${found.neither} low in neither`
+    `${found.first} low in the first only, ${found.second} low in the second only, ${found.neither} low in neither`
   );
 }
 
