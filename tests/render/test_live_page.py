@@ -91,6 +91,18 @@ def test_there_is_nothing_else(live: Live, path: str) -> None:
     assert b"<a href=/>All runs</a>" in body
 
 
+def test_a_page_that_cannot_be_shown_says_why_and_leads_back(tmp_path: Path) -> None:
+    """As text on a page, with a link to the runs; what a page asks for is answered in plain text."""
+    store = stored(tmp_path).store
+    store.start_run("<b>empty</b>", dict(find_run(store, 1).spec))
+    with listening(store) as live:
+        for path, said in (("/compare/1/2/", " has no results"), ("/run/2/label/", ": no record has a score with ")):
+            status, headers, body = ask(live, path)
+            assert (status, headers["Content-Type"]) == (409, "text/html; charset=utf-8")
+            assert f"&lt;b&gt;empty&lt;/b&gt;{said}" in body.decode()
+            assert b"<a href=/>All runs</a>" in body
+
+
 def test_pieces_are_the_runs(live: Live) -> None:
     """Rows, what results say besides, lines, found words, a record, its calls; a block beyond the last is empty."""
 

@@ -7,6 +7,7 @@ store piece by piece.
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 import threading
@@ -56,10 +57,12 @@ _HEADERS: Final[Mapping[str, str]] = {
 }
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
-NOTHING_THERE: Final = (
-    b"<!doctype html><html lang=en><meta charset=utf-8><title>Not found</title>"
-    b"<p>There is no such run or page. <a href=/>All runs</a></p></html>\n"
-)
+_MESSAGE: Final = """<!doctype html>
+<html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width">
+<meta name=color-scheme content="light dark"><title>Ragstone</title>
+<body style="font: 16px/24px system-ui; max-width: 65ch; margin: 48px auto; padding: 0 16px; overflow-wrap: anywhere">
+<main><h1 style="font-size: 20px">{title}</h1><p>{text}</p><p><a href=/>All runs</a></p></main></html>
+"""
 LINES: Final = "application/jsonl"
 Answer = tuple[str, bytes]
 """The content type and the content at a path."""
@@ -208,6 +211,10 @@ def _renew(run: Run) -> None:
             run.attach(saved.agreement)
 
 
+def _message(title: str, text: str) -> bytes:
+    return _MESSAGE.format(title=title, text=html.escape(text)).encode("utf-8", "replace")
+
+
 class _Answer(BaseHTTPRequestHandler):
     server: Live
     server_version = f"ragstone/{__version__}"
@@ -219,13 +226,17 @@ class _Answer(BaseHTTPRequestHandler):
         """Send the content of the path or an error."""
         if not self._is_ours():
             return
+        path = self.path.partition("?")[0]
         try:
-            found = self.server.answer(self.path.partition("?")[0])
+            found = self.server.answer(path)
         except RagstoneError as error:
-            self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", f"{error}\n".encode("utf-8", "replace"))
+            if path.endswith("/"):  # opened by a person; data is requested by a page, which shows the text itself
+                self._send(HTTPStatus.CONFLICT, HTML, _message("This page cannot be shown", str(error)))
+            else:
+                self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", f"{error}\n".encode("utf-8", "replace"))
             return
         if found is None:
-            self._send(HTTPStatus.NOT_FOUND, HTML, NOTHING_THERE)
+            self._send(HTTPStatus.NOT_FOUND, HTML, _message("Not found", "There is no such run or page."))
         else:
             self._send(HTTPStatus.OK, *found)
 
