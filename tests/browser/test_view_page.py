@@ -103,6 +103,7 @@ def test_runs_are_listed_with_the_trend_of_one_input_and_signature(browser: Chro
     assert browser.text(".records .shown").replace("\u00a0", " ").startswith(f"1 of {RUNS} runs, latest first")
     assert browser.text(".runs-table tbody .note").startswith("run 7 · compare-methods · ")
     assert browser.all(".trends *") == [], "one run is no trend"
+    assert browser.all(".trends", "hidden") == [True], "a region without its heading"
     assert browser.troubles() == []
 
 
@@ -111,6 +112,7 @@ def test_two_runs_are_compared_and_lead_to_a_record_and_back(browser: Chromium, 
     browser.open(fifty)
     for run in (9, 1, 2):
         browser.click(f"[aria-label^='Compare run {run},']")
+    assert 0 <= browser.evaluate("document.querySelector('.compare-link').getBoundingClientRect().top") < 900
     browser.click(".compare-link")
     browser.until("document.querySelector('.compare')")
     assert browser.evaluate("location.pathname") == "/compare/1/2/"

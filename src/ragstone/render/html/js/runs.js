@@ -112,6 +112,7 @@ function drawRuns() {
   const runs = runsLeft(words.value);
   const names = metricsOf(runs, CHARTS);
   const cards = names.map((name) => trendChart(runs, name)).filter(Boolean);
+  trends.hidden = !cards.length;
   refill(trends, cards.length ? [el('h2', { id: 'trends' }, 'Trend'), el('div.cards', cards)] : null);
   refill(
     list,
@@ -135,7 +136,7 @@ function drawChosen() {
           { class: 'compare-link', href: `${first.root}compare/${one}/${other}/` },
           `Compare run ${one} and run ${other} side by side`,
         )
-      : `${words.value.trim() ? `${count(runsLeft(words.value).length)} of ` : ''}${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first' : ''}; ${TONES}.${first.all > 1 ? ' Select two to compare.' : ''}`,
+      : `${words.value.trim() ? `${count(runsLeft(words.value).length)} of ` : ''}${first.all > first.runs.length ? `the latest ${count(first.runs.length)} of ` : ''}${plural(first.all, 'run')}${first.all > 1 ? ', latest first' : ''}${first.all ? `; ${TONES}` : ''}.${first.all > 1 ? ' Select two to compare.' : ''}`,
   );
 }
 
