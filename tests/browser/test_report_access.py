@@ -32,6 +32,21 @@ def test_heads_of_tables_say_their_roles(page: Chromium, shown: Shown, view: str
     assert set(page.all("thead th", "role")) == {"columnheader"}
 
 
+def test_forced_colours_leave_what_is_lit_chosen_and_drawn(page: Chromium, shown: Shown) -> None:
+    """They take every background: the lit claim has a frame, one tab a line, and a group its interval."""
+
+    def styles(selector: str, name: str) -> list[str]:
+        found = f"[...document.querySelectorAll('{selector}')].map((one) => getComputedStyle(one).{name})"
+        return list(page.evaluate(found))
+
+    page.send("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+    assert set(styles(".rows .reach", "backgroundColor")).isdisjoint(styles("body", "backgroundColor"))
+    page.open(shown.at("record=1&tab=claims"))
+    assert set(styles(".lit", "outlineStyle")) == {"solid"}
+    assert len({*styles(".tabs button", "borderBottomColor")} - {*styles("body", "backgroundColor")}) == 1
+    page.send("Emulation.setEmulatedMedia", features=[])
+
+
 def test_everything_can_be_reached_by_tab(page: Chromium) -> None:
     """From the top through look, signature, figures, choices and search to the first line of the table."""
     reached = []

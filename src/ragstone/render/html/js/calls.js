@@ -105,7 +105,7 @@ function rawBody(call, raw) {
 
 /** @param {string} title @param {string} text */
 function rawText(title, text) {
-  return el('div', el('h4', title), el('pre', { tabindex: 0, dir: 'auto' }, text));
+  return el('div', el('h3', title), el('pre', { tabindex: 0, dir: 'auto' }, text));
 }
 
 /** Break one-line JSON into several lines for readability. @param {string} text */

@@ -433,7 +433,7 @@ addEventListener('storage', (event) => {
   drawProgress();
 });
 document.title = seen(first.name);
-refill(page, el('header.top', wordmark(), progressWords, tools, lookButton()), progress, body, status, file);
+refill(page, el('header.frame', el('div.top', wordmark(), progressWords, tools, lookButton()), progress), body, status, file);
 const known = labels.last() ?? (first.annotator || null);
 if (known === null) showStart();
 else start(known);

@@ -17,7 +17,7 @@ function panelView(record, lights) {
     const apart = entries.filter(disagree).length;
     return el(
       'section.panel',
-      el('h4', named(metric)),
+      el('h3', named(metric)),
       el(
         'p.note',
         apart

@@ -195,7 +195,7 @@ function standingOut(record, rows, title) {
   if (!rows.length) return null;
   return el(
     'div.standing-out',
-    el('h4', title, ' ', el('span.number.soft', rows.length)),
+    el('h3', title, ' ', el('span.number.soft', rows.length)),
     el(
       'ul',
       rows
