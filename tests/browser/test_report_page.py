@@ -381,6 +381,13 @@ def test_the_look_follows_the_system_and_the_reader(page: Chromium) -> None:
     page.click("#look")
     assert brightness() < 60
     assert page.text("#look") == "Light"
+    page.open(page.evaluate("location.href"))
+    assert brightness() < 60, "it stays as it was chosen"
+    page.evaluate("localStorage.clear()")
+    page.open(page.evaluate("location.href"))
+    for look, other in (("dark", "Light"), ("light", "Dark")):
+        page.prefers(look)
+        page.until(f"document.querySelector('#look').innerText === '{other}'")
 
 
 def test_it_prints(page: Chromium) -> None:
