@@ -159,7 +159,12 @@ function rangeForm() {
   };
   return el(
     'div',
-    { class: 'choice range', role: 'group', 'aria-label': 'Filter by score' },
+    {
+      class: 'choice range',
+      role: 'group',
+      'aria-label': 'Filter by score',
+      on: { keydown: (event) => event.key === 'Enter' && event.target.matches('input') && keep() },
+    },
     el('span', 'Score'),
     el(
       'span.fields',
