@@ -24,6 +24,7 @@ from ragstone.types import Quote, Span, Verdict
 
 pytest_plugins = ["page_fixtures"]
 
+TABLE = "\n \n| Part | Weight |\n|---|---|\n| lid \U0001fad6 | 20 g |\n\nIt is silver."
 LONG = " ".join(f"Sentence {number} of a long passage says little about kettles." for number in range(220))
 
 
@@ -50,7 +51,7 @@ def rows() -> list[dict[str, Any]]:
         {
             "id": f"kettle-{number}", "question": "What is the kettle like?",
             "response": "".join(f"Part {number}.{part} of the kettle is steel. " for part in range(5)),
-            "contexts": ["The kettle is steel.", LONG if number % 2 else "It weighs a kilogram.", "It is silver."],
+            "contexts": ["The kettle is steel.", LONG if number % 2 else "It weighs a kilogram.", TABLE],
         }
         for number in range(11)
     ]  # fmt: skip
@@ -211,6 +212,12 @@ def test_passages_are_searched_and_opened(page: Chromium, drawn: tuple[LabelSamp
         page.press("ArrowRight")
     page.until(f"document.querySelector('.place').textContent.includes('Record {long + 1} ')")
     assert len(page.all(".passage.folded")) == 1
+    assert page.all(".passage td") == [" lid \U0001fad6 ", " 20 g "], "as on the page of the record"
+    page.press("/")
+    page.type("20 g")
+    page.until("document.querySelector('td mark')?.textContent === '20 g'")
+    page.press("Escape")
+    page.press("Escape")
     page.press("/")
     page.type("sentence 211")
     page.until("document.querySelector('.found').textContent === '1\\u00a0match'")

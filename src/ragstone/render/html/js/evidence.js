@@ -58,14 +58,25 @@ class Passages {
 
   /** @param {any} context @param {boolean} folded */
   entry(context, folded) {
-    const prose = el('div', { class: 'prose', dir: directionOf(context.text) }, context.text);
+    const prose = el('div', { class: 'prose', dir: directionOf(context.text) });
     const more = folded ? el('button', { class: 'plain more-text', on: { click: () => this.open(made) } }) : null;
     const name = String(context.rank) === context.id ? null : foreign(shortened(context.id, 120), { class: 'name' });
     const head = el('h3', el('span.rank', context.rank), name);
     const element = el('article', { class: 'passage', 'aria-label': `Passage ${context.rank}` }, head, prose, more);
     const made = { context, prose, more, element, opened: true };
+    this.write(made);
     if (folded) this.open(made, false);
     return made;
+  }
+
+  /** Draw the text of a passage with these matches marked. @param {any} entry @param {RegExpMatchArray[]} [hits] */
+  write({ context: { text }, prose }, hits = []) {
+    const place = WIDE.test(text) ? (end) => [...text.slice(0, end)].length : (end) => end; // in code points
+    const spans = hits.map((hit) => ({ start: place(hit.index), end: place(hit.index + hit[0].length), of: hit }));
+    refill(
+      prose,
+      laidOut(text, spans, ({ text: piece, of }) => (of.length ? el('mark', piece) : piece)),
+    );
   }
 
   /** @param {any} entry @param {boolean} [opened] */
@@ -104,18 +115,8 @@ class Passages {
     const wanted = words ? new RegExp(words.replace(/\s+/g, '\\s+'), 'giu') : null;
     let found = 0;
     for (const entry of this.entries) {
-      const text = entry.context.text;
-      const hits = wanted ? [...text.matchAll(wanted)] : [];
-      let at = 0;
-      refill(
-        entry.prose,
-        hits.map((hit) => {
-          const before = text.slice(at, hit.index);
-          at = hit.index + hit[0].length;
-          return [before, el('mark', hit[0])];
-        }),
-        text.slice(at),
-      );
+      const hits = wanted ? [...entry.context.text.matchAll(wanted)] : [];
+      this.write(entry, hits);
       entry.element.hidden = Boolean(wanted) && !hits.length;
       if (hits.length) this.open(entry, true);
       found += hits.length;
