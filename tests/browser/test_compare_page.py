@@ -81,7 +81,7 @@ def test_every_metric_has_the_figures_of_the_comparison(page: Chromium, held: He
     assert (
         page.text(".sentence")
         .replace("\u00a0", " ")
-        .startswith("grounding is 9.0 points lower in new & <b>bold</b> (95% CI")
+        .startswith("Grounding is 9.0 points lower in new & <b>bold</b> (95% CI")
     )
     for one in held.found.metrics:
         name = {"groundedness": "Groundedness", "grounding": "Grounding", "trace.adherence": "TRACe: adherence"}.get(

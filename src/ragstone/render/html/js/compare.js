@@ -68,7 +68,7 @@ function comparisonView() {
         ),
         runsTable(),
       ),
-      el('p.sentence', foreign(first.headline)),
+      el('p.sentence', foreign(capital(first.headline))),
     ),
     listed('Before you rely on these results', 'warnings', first.warnings, 'notice'),
     section(
