@@ -94,7 +94,7 @@ function byPeople(record, entry) {
       'span',
       { class: apart ? 'people apart' : 'people' },
       foreign(`${one.annotator || 'label'}: ${word}`),
-      apart ? ' \u2260' : ' =',
+      one.label === null ? '' : apart ? ' (disagrees)' : ' (agrees)',
     );
   });
 }
