@@ -105,9 +105,7 @@ def test_calls_that_depend_on_labels_are_no_exact_number(house: House) -> None:
 
 
 @pytest.mark.parametrize("more", [{"repeat": 3}, {"refresh": True}])
-def test_calls_made_before_may_cost_what_cached_input_costs(
-    more: dict[str, Any], house: House, tmp_path: Path
-) -> None:
+def test_calls_made_before_may_cost_what_cached_input_costs(more: dict[str, Any], house: House, tmp_path: Path) -> None:
     """The low end allows for it, in repeats and in a second run; the expected cost does not count on it."""
     house = House(house.server, tmp_path, ", cached = 0.015")
     house.server.configure(prefix_cache=64)

@@ -365,7 +365,7 @@ def test_it_is_a_judge() -> None:
     assert (judge.name, judge.id, judge.model, judge.provider, judge.backend.free) == (
         "embedded",
         "embedded",
-        "embedded-29",
+        "embedded-30",
         "",
         True,
     )
@@ -374,7 +374,7 @@ def test_it_is_a_judge() -> None:
 
 def test_its_maker_names_the_version_and_the_model() -> None:
     """Six digits of a hash of the numbers and word lists follow the version, then four of what divides texts."""
-    assert re.fullmatch(r"embedded-29#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
+    assert re.fullmatch(r"embedded-30#[0-9a-f]{6}\.[0-9a-f]{4}", JUDGE.maker(Rate("support", (), YES_NO)))
 
 
 def test_another_scale_is_the_same_call() -> None:

@@ -195,7 +195,7 @@ def test_a_run_has_all_eight_columns(tmp_path: Any) -> None:
     run.store.close()
     assert len(scores) == 8
     assert (scores["trace.adherence"]["value"], scores["trace.adherence_share"]["value"]) == (0.0, 0.5)
-    assert "|trace:embedded+embedded-29#" in scores["trace.adherence"]["signature"]
+    assert "|trace:embedded+embedded-30#" in scores["trace.adherence"]["signature"]
 
 
 def test_what_supports_a_sentence_was_used() -> None:

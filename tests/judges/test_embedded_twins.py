@@ -8,7 +8,7 @@ each passage, half of them true, by somebody who had not seen the judge; they we
 measured. ``answers`` are sentences as a language model writes them, about one to three passages; the half that is
 called ``look`` was looked at before it was measured, the other half afterwards. ``third`` are claims close to the
 words of a passage, by somebody who had not seen the judge; those called ``unseen`` were not looked at. ``fourth`` are
-claims of two more such people, half of them not looked at. ``subjects`` are claims about passages with several
+claims of two more such people, half of them not looked at, and ``fifth`` those of another two. ``subjects`` are claims about passages with several
 subjects, written before the rule on them; four of its twelve fields were not looked at. The floors are what was
 measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
 """
@@ -119,10 +119,18 @@ def test_claims_about_short_texts_are_judged() -> None:
     assert rates.refused >= 0.76
 
 
-@pytest.mark.parametrize(("half", "least"), [("look", Rates(0.76, 0.62)), ("unseen", Rates(0.66, 0.62))])
-def test_claims_of_strangers_are_told_apart(half: str, least: Rates) -> None:
-    """Of 120 true claims and 120 false ones in each half, the shares accepted and refused."""
-    texts = [text for text in rows("fourth") if text["half"] == half]
+@pytest.mark.parametrize(
+    ("name", "half", "least"),
+    [
+        ("fourth", "look", Rates(0.76, 0.62)),
+        ("fourth", "unseen", Rates(0.66, 0.62)),
+        ("fifth", "look", Rates(0.91, 0.7)),
+        ("fifth", "unseen", Rates(0.82, 0.58)),
+    ],
+)
+def test_claims_of_strangers_are_told_apart(name: str, half: str, least: Rates) -> None:
+    """Of 110 or 120 true claims and as many false ones in each half, the shares accepted and refused."""
+    texts = [text for text in rows(name) if text["half"] == half]
     yes = model().support.yes
     found = {
         side: [
@@ -133,7 +141,7 @@ def test_claims_of_strangers_are_told_apart(half: str, least: Rates) -> None:
         for side in ("true", "false")
     }
     rates = Rates(sum(found["true"]) / len(found["true"]), found["false"].count(False) / len(found["false"]))
-    print(f"fourth, {half}: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
+    print(f"{name}, {half}: accepted {rates.accepted:.3f}, refused {rates.refused:.3f}")  # noqa: T201
     assert rates.accepted >= least.accepted
     assert rates.refused >= least.refused
 

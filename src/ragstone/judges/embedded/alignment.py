@@ -18,8 +18,17 @@ from ragstone.judges.embedded.parsed_statement import ParsedStatement
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.statement import Masks, Statement
 from ragstone.judges.embedded.tables import Cell
-from ragstone.judges.embedded.thesaurus import likes, verbal, word_set
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, function_stems, listed_words, pronouns, tokens_of
+from ragstone.judges.embedded.thesaurus import likes, listed, verbal, word_set
+from ragstone.judges.embedded.words import (
+    NAME,
+    NEGATION,
+    NUMBER,
+    TITLES,
+    function_stems,
+    listed_words,
+    pronouns,
+    tokens_of,
+)
 from ragstone.segment import shortened
 
 LINES: Final = 6  # evidence sentences compared word by word with the statement
@@ -201,6 +210,14 @@ class Alignment(ParsedStatement):
             self._lines[place] = Line(self.library, passage, sentence)
             self._lines.words += len(self._lines[place].tokens)
         return self._lines[place]
+
+    def from_start(self, run: tuple[int, int]) -> tuple[int, int]:
+        """Return a name with the first word of the statement, if it is a part of it: "*Tom* Holm"."""
+        begun = run == (1, 1) and self.between(1) == " " and not listed(self.stems[1]) and self.words[0] not in TITLES
+        lines = self.having(self.stems[0]) if begun and 0 in self.weight else []
+        places = ((line.tokens, p) for line in lines for p in line.places.get(self.stems[0], ()))
+        named = any(NAME in {tokens[p].kind, tokens[p or 1].kind} for tokens, p in places if len(tokens) > 1)
+        return (0, run[1]) if named else run
 
     def having(self, stem: str) -> list[Line]:
         """Return a few of the sentences that contain a stem."""

@@ -24,13 +24,13 @@ FACTORS: dict[str, float] = dict.fromkeys(("half", "halved"), 0.5) | dict.fromke
 FACTORS |= {"thrice": 3.0, "tripled": 3.0}
 _ADDING: Final = re.compile(
     r"\b(?:total\w*|together|altogether|combined|sum|in all|overall|other than|the rest|differen\w+"
-    r"|lost|gained|left|come to|(?:in|de)crease[sd]? (?:of|by)"
+    r"|lost|gained|left|leaving|surplus|deficit|come to|(?:in|de)crease[sd]? (?:of|by)"
     r"|(?:rise|rose|fell|fall|drop\w*|grew|gap|margin) (?:of|by))\b",
     re.IGNORECASE,
 )
 _SHARE: Final = re.compile(r"\b(?:share|portion|contribut\w+|amounts? to|comes? to|works out|equals?)\b", re.IGNORECASE)
 _BY: Final = re.compile(r"\bby (?:\w+ ){0,2}$")
-_THAN: Final = re.compile(r"\s(?:more|less|fewer|\w+er)\b", re.IGNORECASE)  # "40 km longer"
+_NEXT: Final = re.compile(r"\s(\w+)")
 _NOT_SCALED: Final = frozenset((TIMES, "percent", "points", "year", "decade", "date", "rank", "clock"))
 _OF_THEM: Final = frozenset(("them", "which", "whom"))
 REACH: Final = 5  # words before "than" where a number says how much more
@@ -45,8 +45,9 @@ _MONEY: Final = frozenset(("cheaper", "dearer", "costlier", "pricier"))
 def derived(aligned: Alignment, one: Quantity, own: Sequence[Quantity], every: Sequence[tuple[Line, Quantity]]) -> bool:
     """Return whether a number of a statement, whose numbers are ``own``, can be computed from those of the evidence."""
     operands, text = _operands(aligned, one, [theirs for _, theirs in every], own), aligned.text
+    behind, degrees = _NEXT.match(text, one.end), word_set("larger") | word_set("smaller") | _AGE
     adding = one.dimension != "date" and bool(
-        _ADDING.search(text) or _BY.search(text[: one.start]) or _THAN.match(text, one.end)
+        _ADDING.search(text) or _BY.search(text[: one.start]) or (behind and behind[1].lower() in degrees)  # "longer"
     )
     shares = _SHARE.search(text) is not None
     lines = dict.fromkeys(line for line, _ in every)
@@ -266,7 +267,11 @@ def _tables(
     passages = dict.fromkeys(line.passage for line in aligned.lines)
     for passage in passages:
         lines = sorted((line for line in aligned.lines if line.passage == passage), key=lambda line: line.sentence)
-        yield [held for held in _values(lines, left, right).values() if len(held[0]) == len(held[1]) == 1]
+        values = (
+            tuple(_counting(one, aligned.words[by + 1]) for one in held)
+            for held in _values(lines, left, right).values()
+        )
+        yield [(mine, theirs) for mine, theirs in values if len(mine) == len(theirs) == 1]
     indices = {passage: aligned.library.texts[passage].index for passage in passages}
     sides = [{stem for stem in side if not all(stem in index for index in indices.values())} for side in (left, right)]
     best: dict[int, tuple[float, Line, Quantity]] = {}
@@ -280,6 +285,12 @@ def _tables(
                 best[held.index(True)] = fit, line, one
     if len(best) == 2 and best[0][2].dimension == best[1][2].dimension and best[0][2].unit[:4] == best[1][2].unit[:4]:
         yield [([best[0][1:]], [best[1][1:]])]
+
+
+def _counting(held: Held, unit: str) -> Held:
+    """Return the values that count what a comparison counts ("more *visitors* than"), if there are any."""
+    counts = any(one.unit == unit for _, one in held)
+    return [(line, one) for line, one in held if not counts or one.unit == unit]
 
 
 def _is_step(line: ParsedStatement, one: Quantity) -> bool:

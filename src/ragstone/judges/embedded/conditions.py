@@ -162,6 +162,7 @@ def _of_all(aligned: Alignment, line: Line) -> Clash | None:
     """Find "all orders" (evidence: "orders over 100 euros"), "on all plans" ("on the Business plan only")."""
     universal = word_set("universal") | {"both"}
     every = [i for i, word in enumerate(aligned.words[:-1]) if word in universal and not aligned.negated[i]]
+    every = [i for i in every if aligned.words[i + 1] != "who"]
     parts = (q for q in line.quantities if is_part(line, q)) if every else ()
     some = [q for q in parts if line.tokens[q.at].stem not in aligned.stems]
     for i in every:
@@ -311,6 +312,7 @@ def _forbidden(aligned: Alignment) -> Clash | None:
     if aligned.language != LANGUAGE or denied:
         return None
     wanted = SAME * sum(weight for j, weight in aligned.weight.items() if aligned.stems[j] not in aligned.asked)
+    wanted = max(wanted, NEARLY * max(map(aligned.weight_in, aligned.lines), default=0.0))
     for line in (one for one in aligned.lines if aligned.weight_in(one) >= wanted):
         held = {j: places for j in aligned.content if (places := aligned.found(j, line)[0])}
         enough = len(held) > 1 or held.keys() >= {j for j in aligned.content if aligned.words[j] not in _spare()}

@@ -50,18 +50,19 @@ def polarity(aligned: Alignment) -> Clash | None:
         for line, unlike in zip(carriers, denied, strict=True) if any(denied) else ():
             places, grade = aligned.found(i, line)
             places = _before_same(aligned, i, line) or places
-            best = aligned.best(i, ((line, p) for p in places))
+            best = aligned.best(i, ((line, p) for p in places if line.words[p] not in word_set("light")))
             if best is None or grade < (ALIKE if own[i] else DENIED):
                 continue
             near = [p for p in places if aligned.fit(i, line, p) >= 0.6 * best[0]]
-            alike = not unlike or any(_alike(aligned, i, line, p) for p in near) or _denies_rest(aligned, i, line)
+            both = own[i] and any(line.negated[p] for p in near) and (_denials(aligned, i, line) or 0) < 2
+            alike = not unlike or both or any(_alike(aligned, i, line, p) for p in near)
+            alike = alike or _denies_rest(aligned, i, line)
             found.append((alike, best))
         agrees, best = max(found, key=lambda one: (one[1][0], one[0]), default=(True, None))
-        if agrees and best is not None:  # "fast before A", evidence: "need not fast before A. Fast before B."
-            agreeing = [place[1] for ok, place in found if ok]
+        agreeing = [place[1] for ok, place in found if ok]
+        if agreeing:  # "fast before A", evidence: "need not fast before A. Fast before B."
             whole = (place for ok, place in found if not ok and aligned.outdone(place[1], agreeing))
-            agrees, best = next(((False, place) for place in whole), (True, best))
-            found = found if agrees else []
+            agrees, best, found = next(((False, place, []) for place in whole), (agrees, best, found))
         if agrees or best is None or best[0] < FITS / 2:
             continue
         if any(ok and place[0] >= 0.6 * best[0] for ok, place in found) or not aligned.speaks_of(i, *best[1:]):

@@ -9,9 +9,9 @@ from typing import Final
 
 from ragstone.judges.embedded.words import Token
 
-_DAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAYS: Final = [name[:3] for name in _DAY_NAMES]
-_IN_RANGES: Final = frozenset((*_DAY_NAMES, *_DAYS, "thur", "sit", "weekday"))  # "sit": the stem of "Sat"
+DAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS: Final = [name[:3] for name in DAY_NAMES]
+_IN_RANGES: Final = frozenset((*DAY_NAMES, *_DAYS, "thur", "sit", "weekday"))  # "sit": the stem of "Sat"
 _DAY: Final = r"(?:mon|tue|wed|thu|fri|sat|sun)(?:s|rs|(?:s|nes|rs|ur)?days?)?\b"
 _DAY_RANGE: Final = re.compile(
     r"\b(?-i:(?!(?:sat|sun|wed) ))"  # not "he sat to"
@@ -30,6 +30,6 @@ def days_of(tokens: Sequence[Token], text: str, stems: Collection[str]) -> list[
         ends = [(found[end] or day)[:3].lower() for end, day in (("first", "mon"), ("last", "fri"))]
         first, last = map(_DAYS.index, ends)
         at = min(bisect_left(tokens, found.end(), key=lambda token: token.end), len(tokens) - 1)
-        days = [_DAY_NAMES[(first + k) % 7] for k in range((last - first) % 7 + 1)]
+        days = [DAY_NAMES[(first + k) % 7] for k in range((last - first) % 7 + 1)]
         made += [(day, at) for day in (*days, "weekday")[: len(days) + (ends == ["mon", "fri"])]]
     return made

@@ -17,6 +17,7 @@ from msgspec import Struct
 from ragstone.judges.embedded.alignment import Alignment, Clash
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.modality import asks, doubted
+from ragstone.judges.embedded.qualified import unqualified
 from ragstone.judges.embedded.slots import clash
 from ragstone.judges.embedded.statement import Masks, Statement, masks_of, windows_of
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, opposites, word_set
@@ -123,7 +124,7 @@ def find(
     if slots and places:
         aligned = Alignment(claim, statement, masks, library, asked)
         copied = _copied(statement, library.tokens(places[0])) and not _bridged(aligned)
-        found = doubted(aligned) if copied else clash(aligned)
+        found = doubted(aligned) or unqualified(aligned) if copied else clash(aligned)
         agreed = sum(
             {1 << statement.number[s] for i in aligned.agreed if (s := aligned.tokens[i].stem) in statement.weights}
         )

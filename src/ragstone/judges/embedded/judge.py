@@ -43,7 +43,7 @@ from ragstone.questions import (
 from ragstone.signature import text_libraries
 from ragstone.types import TRIVIAL, Passage, Quote, Scale, Span, Unit, Verdict
 
-VERSION: Final = "embedded-29"
+VERSION: Final = "embedded-30"
 GENERAL: Final[Special] = "general"
 """The support of a sentence that states nothing, or correctly says that something is missing."""
 

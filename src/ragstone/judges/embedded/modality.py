@@ -20,6 +20,8 @@ _PRESENT: Final = frozenset(("is", "are", "am", "does", "do"))
 _HAVING: Final = frozenset(("has", "have", "had"))
 _PAST: Final = _HAVING | {"was", "were", "did"}
 _BOUND: Final = frozenset(("set", "going", "due", "want", "wants", "wanted"))  # plans only before "to" and a verb
+_AGREED: Final = frozenset(("agreed", "decided", "resolved", "voted"))
+_SEEKING: Final = frozenset(("apply", "applies", "applied", "applying", "looking"))  # plans only before "for"
 _OPEN: Final = frozenset(("can", "should", "must", "might", "may", "could", "would", "want", "if", "when"))
 
 
@@ -81,6 +83,8 @@ def unrealised(aligned: Alignment) -> Clash | None:
     if ahead:
         planned = (j for j in aligned.content if _OPEN.isdisjoint(aligned.words) and _governed(aligned, j, future) >= 0)
         verb, past = next(planned, -1), True
+    if verb < 0 and (found := _only_suggested(aligned)) is not None:
+        return found
     i, known = verb, {j for j in aligned.content if any(aligned.found(j, line)[0] for line in aligned.lines)}
     if i not in known and past and not ahead:  # "has approved a pool", evidence: "plans a pool": what is done
         passive = aligned.word(i - 1) in {"was", "were", *_BE} and aligned.content[0] < i
@@ -94,8 +98,23 @@ def unrealised(aligned: Alignment) -> Clash | None:
             foreseen = ahead and not word_set("planned").isdisjoint(line.words)  # "won, as expected"
             if foreseen or (by < 0) != ahead or (ahead and not _is_past(line, place)):
                 return None
-            if clash is None and line.tokens[place].stem == aligned.stems[i] and held >= MOSTLY * rest:
+            same = line.tokens[place].stem == aligned.stems[i] or (past and i == verb)
+            if clash is None and same and held >= MOSTLY * rest:
                 clash = line.clash("doubt", aligned.around(i), line.around(max(by, 0) or place))
+    return clash
+
+
+def _only_suggested(aligned: Alignment) -> Clash | None:
+    """Find "agreed to keep it" where the evidence says "suggested keeping it"."""
+    agreed = next((i for i, word in enumerate(aligned.words) if word in _AGREED and aligned.word(i + 1) == "to"), -3)
+    verb, clash = agreed + 2, None
+    for line in aligned.lines if 0 < verb < len(aligned.tokens) and aligned.word(verb) != "be" else ():
+        for place in aligned.found(verb, line)[0]:
+            if (by := _governed(line, place, word_set("suggesting"))) < 0:
+                return None
+            clash = clash or (
+                line.clash("doubt", aligned.around(agreed), line.around(by)) if aligned.carries(line, MOSTLY) else None
+            )
     return clash
 
 
@@ -104,7 +123,8 @@ def _acts(side: ParsedStatement) -> list[int]:
 
 
 def _past(side: ParsedStatement, i: int) -> bool:
-    return side.word(i) in verbs("past") or side.word(i).endswith("ed")
+    word = side.word(i)
+    return word in verbs("past") or word.endswith("ed") or (word in verbs("sure") and not word.endswith("s"))
 
 
 def _is_past(line: Line, i: int) -> bool:
@@ -126,13 +146,19 @@ def _asserted(aligned: Alignment) -> tuple[int, bool]:
         return -1, False
     if word not in verbs("auxiliaries"):
         return -1 if aligned.word(at + 1) == "to" else at, _past(aligned, at)  # not "agreed to join"
-    behind = (i for i in aligned.content if i > at and aligned.words[i] not in word_set("light"))
+    light = word_set("light") | verbs("adverbs")
+    behind = (i for i in aligned.content if i > at and aligned.words[i] not in light)
     i = next(behind, -1) if aligned.word(at + 1) != "to" else -1
     return i, word in _PAST and (word not in _HAVING or _past(aligned, i))
 
 
 def _governed(side: ParsedStatement, i: int, governing: frozenset[str]) -> int:
     """Return the word that makes another one a plan ("*plans* to build", "a pool is *proposed*"), or -1."""
+    if side.word(i - 1) == "to" and word_set("future") <= governing:  # "expects repairs *to begin*"
+        asked = (k for k in range(i - 2, max(-1, i - SCOPE), -1) if side.clauses[k] == side.clauses[i])
+        at = next((k for k in asked if side.words[k] in word_set("wishing")), -1)
+        if at >= 0:
+            return at
     linking, small = word_set("light") | verbs("adverbs determiners prepositions") | _BE, function_stems(LANGUAGE)
     for reach in (range(i - 1, -1, -1), range(i + 1, len(side.tokens))):
         open_ = reach.step < 0
@@ -143,7 +169,11 @@ def _governed(side: ParsedStatement, i: int, governing: frozenset[str]) -> int:
             if word in governing or (word in _IS and side.words[k + 1 : k + 3] == ["to", "be"]):
                 named = before in verbs("determiners") and after not in verbs("prepositions")  # "the planned bridge"
                 acting = after == "to" and side.word(k + 2) in verbs("base auxiliaries") | _BE
-                bound = (word in _BOUND and not acting) or (word == "considered" and before != "being")
+                bound = (
+                    (word in _BOUND and not acting)
+                    or (word in _SEEKING and after != "for")
+                    or (word == "considered" and before != "being")
+                )
                 return k if open_ and not named and not bound else -1
             if word in _PRESENT | _PAST and before not in governing | {"to"}:
                 if open_:

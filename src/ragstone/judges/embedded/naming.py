@@ -24,7 +24,11 @@ ARTICLES: Final = frozenset(("the", "a", "an"))
 
 def names(aligned: Alignment) -> Clash | None:
     """Find the longest name that occurs in no passage."""
-    own = (run for run in aligned.names if not aligned.asked.issuperset(aligned.stems[run[0] : run[1] + 1]))
+    own = (
+        run
+        for run in map(aligned.from_start, aligned.names)
+        if not aligned.asked.issuperset(aligned.stems[run[0] : run[1] + 1])
+    )
     found = [clash for run in own if (clash := _name(aligned, *run)) is not None]
     return max(found, key=lambda one: len(one.says), default=None)
 

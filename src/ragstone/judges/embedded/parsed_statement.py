@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
-from ragstone.judges.embedded.verbs import finite
+from ragstone.judges.embedded.verbs import finite, listed
 from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token, function_stems, stem_of
 from ragstone.segment import SHOWN, shortened
 
@@ -30,6 +30,8 @@ _TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
 
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
 AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
+_JOINING: Final = frozenset(("and", "or"))
+_PRICED: Final = frozenset(("cost", "costs", "pay", "pays", "paid"))
 _PREFIXED: Final = re.compile(r"-\w")
 
 
@@ -98,12 +100,27 @@ class ParsedStatement:
                 heads -= word not in light and (len(word) > 3 or not word.isascii())
                 if not heads:
                     break
-            if n and denial in {"not", "cannot"} and (n + 1 == len(self.tokens) or self.turns(n + 1)):
-                for i in range(n - 1, -1, -1):  # "but export to Word is not": the negated words precede it
-                    if self.turns(i):
+            self._carry_over(n, found)
+            offered = self.word(n + 1) in word_set("offered") and self.word(n - 1) in AUXILIARIES
+            if n and denial in {"not", "cannot"} and (offered or n + 1 == len(self.tokens) or self.turns(n + 1)):
+                verbs = {*finite(self.words[: n - 1])} if offered else set()
+                for i in range(n - 1 - offered, -1, -1):  # "but export to Word is not": the negated words precede it
+                    if i in verbs or (self.turns(i) and not (offered and self._lists(i))):
                         break
                     found[i] = not found[i]
         return found
+
+    def _carry_over(self, n: int, found: list[bool]) -> None:
+        """Negate the verb behind "or", too: "cannot see codes or *send* them"."""
+        for i in range(n + 2, min(len(self.tokens) - 1, n + 1 + SCOPE)):
+            if self.words[i] == "or" and self.words[i + 1] in listed("base") and not found[i + 1]:
+                found[i + 1] = True
+            elif self.turns(i):
+                break
+
+    def _lists(self, i: int) -> bool:
+        """Return whether only a comma, "and" or "or" separates a word from the one before."""
+        return self.words[i] in _JOINING or (self.words[i] not in word_set("turns") and self.between(i).strip() == ",")
 
     def behind(self, end: int) -> list[int]:
         """Return the words after an offset of the text."""
@@ -112,6 +129,8 @@ class ParsedStatement:
     def denies(self, i: int) -> bool:
         """Return whether a word negates others: "not", "fails to", "stopped issuing", "free of", "advises against"."""
         word, after = self.words[i], self.word(i + 1)
+        if word == "nothing" and self.word(i - 1) in _PRICED:
+            return False  # "costs nothing" is a price
         if self.tokens[i].kind == NEGATION:
             return True
         if word == "against":
@@ -121,6 +140,8 @@ class ParsedStatement:
         if word == "free" and i and self.between(i) == "-":
             return True  # "sugar-free"
         needed = _denying().get(word, ())
+        if after == "up":
+            return after in needed and self.word(i + 2).endswith("ing")  # not "gave up the port to Senn"
         return "" in needed or after in needed or ("-ing" in needed and after.endswith("ing"))
 
     def turns(self, i: int) -> bool:

@@ -262,14 +262,21 @@ def _rival(
         spots = [p for p in spots if not (begin < p < there.verb and "of" in line.words[begin:p])]
     theirs = other.stems - own.stems
     spoken = theirs.intersection(aligned.stems[unit.first : unit.last + 1])
-    turns = turns and bool(spots) and theirs == spoken and "with" not in aligned.words
-    if turns and _sorts(own) == _sorts(other) == {"name"} and _behind(aligned, line, there, known[0], min(spots)):
+    turns = turns and theirs == spoken and "with" not in aligned.words and _sorts(own) == _sorts(other)
+    named = spots and _sorts(own) == {"name"} and _behind(aligned, line, there, known[0], min(spots))
+    if turns and (named or (not spots and _acts_on(aligned, unit, line, there, spoken))):
         return other
     deed = _deed(own) if own is unit.agent else unit.verb if not passive else -1
     if spots and deed >= 0 and _undergoes(aligned, line, there, deed, min(spots), acting=own is unit.agent):
         return other
     told = spots or len(theirs) < max(1, 2 * len(spoken))
     return None if told or not _apart(aligned, own, other, line, there, known) else other
+
+
+def _acts_on(aligned: Alignment, unit: Predication, line: Line, there: Predication, rival: frozenset[str]) -> bool:
+    """Return whether the object of a statement's verb is the subject of the same verb: "A paid *B*", "*B* paid"."""
+    same = min(unit.verb, there.verb) >= 0 and aligned.stems[unit.verb] == line.tokens[there.verb].stem
+    return same and not rival.isdisjoint(aligned.stems[unit.verb + 1 : unit.verb + 3])
 
 
 def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
@@ -375,7 +382,8 @@ def _apart(aligned: Alignment, own: Holder, other: Holder, line: Line, unit: Pre
     if sorts[0] & sorts[1] - {"thing", ""} or singular(other.side.words[_head(other)]) in kin:
         return True
     shared = own.stems & other.stems
-    if len(own.stems) == len(other.stems) == 2 and len(shared) == 1:
+    heads, kinds = {of.side.tokens[_head(of)].stem for of in (own, other)}, {_kind(own), _kind(other), ""}
+    if (len(own.stems) == len(other.stems) == 2 and len(shared) == 1) or (len(heads) == 1 and len(kinds) > 2):
         return True  # "savings account", "current account"
     if not shared and any(near is other.side and _contrasted(near, unit, there) for near, there in places):
         return True
@@ -402,6 +410,12 @@ def _head(of: Holder) -> int:
     head = next(ends, last)
     named = side.tokens[last].kind == NAME and side.word(head + 1) not in prepositions
     return last if named else head  # "captain, Lars Holm"
+
+
+def _kind(of: Holder) -> str:
+    """Return the stem of the content word before the noun of a holder: "savings" of "the savings account"."""
+    stems = {token.stem for token in of.side.tokens[max(of.run[0], _head(of) - 1) : _head(of)]}
+    return next(iter(stems & of.stems), "")
 
 
 def _sorts(of: Holder) -> set[str]:

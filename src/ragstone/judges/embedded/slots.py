@@ -17,6 +17,7 @@ from ragstone.judges.embedded.converse import converse
 from ragstone.judges.embedded.modality import doubted, too_sure, unrealised
 from ragstone.judges.embedded.naming import exchanged, names
 from ragstone.judges.embedded.order import transposed
+from ragstone.judges.embedded.qualified import on_closed_day, unqualified
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import addition, replaced
 from ragstone.judges.embedded.values import values
@@ -44,8 +45,8 @@ def clash(aligned: Alignment) -> Clash | None:
 
 
 _CHECKS: Final = (
-    doubted, unrealised, exception, separate, condition, compared, permitted, polarity, converse, opposite, graded,
-    too_sure, misattributed, turned, transposed, replaced, crossed, addition,
+    doubted, unrealised, exception, separate, condition, unqualified, on_closed_day, compared, permitted, polarity,
+    converse, opposite, graded, too_sure, misattributed, turned, transposed, replaced, crossed, addition,
 )  # fmt: skip
 
 

@@ -277,9 +277,9 @@ def _missing(parts: Abstention, library: Library, name: Name) -> SupportOutcome 
     windows = _windows(finding, library)
     held = None if rest is None else rest.found
     if chance >= yes:
-        reason = f"says information is missing, and the contexts do not contain it (support {chance:.2f})"
+        reason = f"says information is missing, and the passages do not contain it (support {chance:.2f})"
         return SupportOutcome(chance, held or (), reason, found=held)
-    place = f"{name(windows[0])} has" if windows else "the contexts contain"
+    place = f"{name(windows[0])} has" if windows else "the passages contain"
     reason = f"says information is missing, but {place} {listing(finding.shared)} (support {chance:.2f})"
     return SupportOutcome(chance, windows, reason, found=held, quotes=finding.quotes)
 

@@ -18,7 +18,7 @@ from ragstone.judges.embedded.parsed_statement import ParsedStatement, marks_ite
 from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
 from ragstone.judges.embedded.roles import units
 from ragstone.judges.embedded.substitutions import SPEAKING
-from ragstone.judges.embedded.thesaurus import opposites, synonymous, word_set
+from ragstone.judges.embedded.thesaurus import listed, opposites, synonymous, word_set
 from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, NUMBER, WORD, function_stems
 from ragstone.segment import shortened
@@ -167,10 +167,13 @@ def _displaced(
         return None  # its own sentence has more of the statement
     names = {aligned.stems[k] for k in aligned.content if aligned.tokens[k].kind == NAME and k not in itself}
     names = {stem for stem in names if not opposites(stem, aligned.language)}  # not days
+    if any(_of_namesake(best[1], *pair) and _bears(rival[1], *pair) for pair in _variants(aligned)):
+        return _other("number", says, rival)  # "the *Rollo XL* has 60", not "the Rollo S has"
     if names <= best[1].places.keys() and best[0] >= NEAR * rival[0]:
         other = [held for held in other if not names or _names(held[1], names)]
     if names and names <= _said(best[1], theirs):  # "the Pro has 1 TB", evidence: "it has 512 GB; the Pro has 1 TB"
         other = [held for held in other if held[1] is not best[1] or names & _said(*held[1:])]
+    other = [held for held in other if one.per in {"", held[2].per} or one.per != theirs.per]
     other = [held for held in other if not (_told(one, others, held) or _of_sibling(aligned, itself, held, near))]
     rival = max(other, key=FIT, default=None)
     if rival is None:
@@ -189,6 +192,22 @@ def _displaced(
     ):
         return _other("number", says, rival)
     return None
+
+
+def _variants(aligned: Alignment) -> list[tuple[str, str]]:
+    """Return the stems of the last two words of each name of several words: "Rollo S"."""
+    every = ((aligned.stems[last - 1], aligned.stems[last]) for first, last in aligned.names if last > first)
+    return [pair for pair in every if not listed(pair[0])]
+
+
+def _bears(line: Line, name: str, variant: str) -> bool:
+    return any(p + 1 < len(line.tokens) and line.tokens[p + 1].stem == variant for p in line.places.get(name, ()))
+
+
+def _of_namesake(line: Line, name: str, variant: str) -> bool:
+    """Return whether a sentence has a name with another last word only."""
+    behind = [line.tokens[p + 1] for p in line.places.get(name, ()) if p + 1 < len(line.tokens)]
+    return bool(behind) and all(token.kind in {NAME, NUMBER} and token.stem != variant for token in behind)
 
 
 def _of_own(aligned: Alignment, line: Line, one: Quantity, other: Quantity) -> bool:
