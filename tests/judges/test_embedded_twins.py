@@ -8,9 +8,9 @@ each passage, half of them true, by somebody who had not seen the judge; they we
 measured. ``answers`` are sentences as a language model writes them, about one to three passages; the half that is
 called ``look`` was looked at before it was measured, the other half afterwards. ``third`` are claims close to the
 words of a passage, by somebody who had not seen the judge; those called ``unseen`` were not looked at. ``fourth`` are
-claims of two more such people, half of them not looked at, and ``fifth`` those of another two. ``subjects`` are claims about passages with several
-subjects, written before the rule on them; four of its twelve fields were not looked at. The floors are what was
-measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
+claims of two more such people, half of them not looked at, and ``fifth`` those of another two. ``subjects`` are claims
+about passages with several subjects, written before the rule on them; four of its twelve fields were not looked at. The
+floors are what was measured, rounded down. ``rules`` and ``reasons`` were written with the rules, all of them hold.
 """
 
 from __future__ import annotations
