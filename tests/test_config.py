@@ -80,13 +80,20 @@ def test_a_mapping_of_the_file_is_named_as_such(tmp_path: Path) -> None:
     Path("a.json").write_text(json.dumps({"data": [row]}))
     assert evaluate("a.json", "grounding", store=tmp_path / "s.db").spec["fields"] == {"contexts": "found"}
     Path("b.json").write_text(json.dumps({"data": [{"id": "r1", "response": "Steel.", "hits": ["It is steel."]}]}))
-    for typed, message in (
-        (None, 'ragstone.toml: [fields] contexts = "found": no record has it; available: id, response, hits'),
-        ({"contexts": "hit"}, "--field contexts=hit: no record has it; did you mean 'hits'?"),
+    one = 'ragstone.toml: [fields] contexts = "found"'
+    several = 'ragstone.toml: [fields] id = "trace", contexts = "found"'
+    elsewhere = (
+        "ragstone.toml applies to every input; if its mapping is for another file, use another folder or --config FILE"
+    )
+    for written, typed, message, hint in (
+        ("", None, f"{one}: not found in any record; available: id, response, hits", elsewhere),
+        ("", {"contexts": "hit"}, "--field contexts=hit: not found in any record; did you mean 'hits'?", ""),
+        ('id = "trace"\n', None, f"{several}: not found in any record; available: id, response, hits", elsewhere),
     ):
+        Path("ragstone.toml").write_text(f'[fields]\n{written}contexts = "found"\n[run]\nrecords = "data"\n')
         with pytest.raises(ConfigError) as caught:
             evaluate("b.json", "grounding", fields=typed, store=tmp_path / "s.db")
-        assert message in str(caught.value)
+        assert (str(caught.value), caught.value.hint) == (message, hint)
 
 
 @pytest.mark.parametrize(

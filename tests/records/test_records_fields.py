@@ -457,10 +457,13 @@ def test_a_path_that_no_record_has_is_an_error_with_a_suggestion() -> None:
     rows = [{"id": "a", "my_question": "q", "retrieval": {"docs": []}}, {"id": "b"}]
     rows += [{"id": "c", "hits": []}, {"id": "d", "hits": [{"body": "c", "url": "u"}]}]
     for fields, message in [
-        ({"question": "my_qestion"}, "--field question=my_qestion: no record has it; did you mean 'my_question'?"),
+        (
+            {"question": "my_qestion"},
+            "--field question=my_qestion: not found in any record; did you mean 'my_question'?",
+        ),
         ({"contexts": "retrieval.dogs"}, "but not the rest of the path; did you mean 'retrieval.docs'?"),
         ({"contexts": "hits[].bdy"}, "but not the rest of the path; did you mean 'hits[].body'"),
-        ({"contexts": "zzz[].x"}, r"no record has it; available: id, my_question, retrieval"),
+        ({"contexts": "zzz[].x"}, r"not found in any record; available: id, my_question, retrieval"),
     ]:
         with pytest.raises(ConfigError) as caught:
             survey(open_records(rows, fields=fields))
@@ -514,7 +517,7 @@ def test_contexts_are_collected_from_several_columns() -> None:
     assert (first.contexts, [passage.text for passage in second.contexts or ()]) == ((), ["v", "w"])
     assert record_of({"id": "c"}, fields={"contexts": ["Doc 1", "Doc 2"]}).contexts is None
     assert record_of({"id": "c", "contexts": ["x"]}, fields={"contexts": []}).contexts == (Passage("1", "x", 1),)
-    with pytest.raises(ConfigError, match="--field contexts=Dco 1: no record has it; did you mean 'Doc 1'"):
+    with pytest.raises(ConfigError, match="--field contexts=Dco 1: not found in any record; did you mean 'Doc 1'"):
         survey(open_records(rows, fields={"contexts": ["Dco 1", "Doc 2"]}))
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from ragstone.errors import RecordError
+from ragstone.errors import ConfigError, RecordError
 from ragstone.records import autojudge, trec, values
 from ragstone.records.fields import (
     ALIASES,
@@ -190,21 +190,28 @@ class Mapper:
         """The keys of the first row and of later rows while a mapped path is missing; empty before the first row."""
         return tuple(islice((key for key in self._keys if key != NOTES), MAX_KEYS))
 
-    def misses(self) -> tuple[str, ...]:
-        """Return a message for each mapped path that no row had so far; empty before the first row.
+    def misses(self) -> ConfigError | None:
+        """Return an error that names each mapped path that no row had so far; None before the first row.
 
         An empty list does not count as having a path into its entries.
         """
-        missed = self._unseen & self._missed
-        return tuple(self._miss(*pair) for pair in self._paths if pair in missed)
+        found: dict[tuple[str, str], list[str]] = {}
+        for field, path in self._paths:
+            if (field, path) in self._unseen & self._missed:
+                file, said = self.fields.files.get(field, ""), self.fields.written(field, path)
+                names = found.setdefault((file, self._miss(path)), [])
+                names.append(said.removeprefix(f"{file}: [fields] ") if names else said)
+        told = [f"{', '.join(names)}: {why}" for (_, why), names in found.items()]
+        file = next((file for file, _ in found if file), "")
+        hint = f"{file} applies to every input; if its mapping is for another file, use another folder or --config FILE"
+        return ConfigError("; ".join(told), hint=hint if file else "") if told else None
 
-    def _miss(self, field: str, path: str) -> str:
+    def _miss(self, path: str) -> str:
         start = root(path)
         if start != path and start in self._keys:
             inner = [place for place in self.places if place != start and root(place) == start]
-            said = f"records have '{start}', but not the rest of the path"
-            return f"{self.fields.written(field, path)}: {said}{closest(path, inner)}"
-        return f"{self.fields.written(field, path)}: no record has it{closest(start, self._keys)}"
+            return f"records have '{start}', but not the rest of the path{closest(path, inner)}"
+        return f"not found in any record{closest(start, self._keys)}"
 
     def mapped(self, row: Row) -> dict[str, dict[str, Any]]:
         """Return the value at each path of each mapped field."""

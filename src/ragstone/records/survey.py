@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ragstone.errors import ConfigError, RecordError
+from ragstone.errors import RecordError
 from ragstone.records.cut import Shard
 from ragstone.records.fields import (
     MARKS,
@@ -179,7 +179,7 @@ def survey(source: Source, inspect: Inspect | None = None, shard: Shard | None =
             if text != REPEATED:
                 notes.add(text, outcome.where)
     if misses := source.mapper.misses():
-        raise ConfigError("; ".join(misses))
+        raise misses
     remedy = options.pop() if len(options) == 1 else ()
     given = {word.partition("=")[0] for word in remedy} | source.mapper.fields.paths.keys()
     absent = [name for name in WORDS if not present[name] and not blank.get(name) and name not in given]
