@@ -18,7 +18,7 @@ from ragstone.analysis.scored import signatures_differ
 from ragstone.api.comparing import opened
 from ragstone.errors import ConfigError, InputError
 from ragstone.render.ci import compared
-from ragstone.render.comparison import findings, in_the_way, left_out, notes
+from ragstone.render.comparison import findings, headline, in_the_way, left_out, notes
 from ragstone.render.terminal.compare_screen import compare_page
 from ragstone.render.terminal.screen import Look
 from run_folders import SIGNED, folder, result, score
@@ -195,6 +195,10 @@ def test_many_tests_raise_p(tmp_path: Path) -> None:
     assert (one.finding, one.only_alone) == ("too_few", True)
     assert (
         said(one, "b") == "no significant difference (only 6 records changed; with 10 metrics, at least 9 must change)"
+    )
+    assert headline(found, one) == (
+        "m0 is 2.5 points higher in b: significant on its own (p 0.031), but not after adjusting for 10 metrics "
+        "(p 0.312; 95% CI +1.0 to +5.1, 24\u00a0paired records). 6\u00a0records score higher, 18 the same, 0 lower."
     )
     alone = compare(str(tmp_path / "a"), str(tmp_path / "b"), metrics=["m0"])
     assert (alone.tests, alone["m0"].finding) == (1, "higher")

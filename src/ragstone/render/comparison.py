@@ -68,6 +68,9 @@ def headline(found: Comparison, leading: Compared | None, called: Callable[[str]
     elif not leading.tested:
         mean = apart or ("unchanged on average" if pairs.moved else "unchanged")
         words = f"{metric} is {mean} ({counted}). {finding[:1].upper()}{finding[1:]}"
+    elif leading.only_alone:
+        adjusting = f"but not after adjusting for {number(leading.tests)} metrics (p {p_said(leading.adjusted)}"
+        words = f"{metric} is {apart}: significant on its own (p {p_said(pairs.p)}), {adjusting}; {counted})"
     else:
         words = f"{metric}: {f'{apart}; ' * bool(apart)}{finding} ({counted})".replace(") (", "; ")
     if pairs.wins or pairs.losses:
@@ -86,7 +89,7 @@ def notes(found: Comparison) -> list[str]:
         )
     if found.tests > 1:
         told.append(f"p: paired sign-flip test, Holm-adjusted for the {number(found.tests)} tested metrics.")
-        told.append("Intervals are not adjusted for multiple metrics.")
+        told.append("Intervals, and thresholds of ragstone check, are not adjusted for multiple metrics.")
     elif found.tests:
         told.append("p: paired sign-flip test.")
     if found.by is not None:
