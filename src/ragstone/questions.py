@@ -281,6 +281,11 @@ class Rate(Question[Rated], frozen=True):
         """Return the unit's own scale, or else the question's."""
         return unit.scale or self.scale
 
+    @property
+    def trivial_allowed(self) -> bool:
+        """Whether people may label a unit trivial: also a claim, since a judge may write one that states nothing."""
+        return self.skippable or (self.task == "support" and all(unit.level == "claim" for unit in self.units))
+
 
 _SKY: Final = Unit("check/claim/1", "claim", "The sky is blue.", Span(0, 16))
 SAMPLE: Final = Rate("support", (_SKY,), YES_NO, passages=(Passage("1", "On a clear day the sky is blue.", 1),))

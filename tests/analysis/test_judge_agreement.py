@@ -120,7 +120,6 @@ def test_every_measure_is_of_the_units_that_both_labelled(compare: Any) -> None:
         (row("a/claim/2", "yes", "relevance"), "wrong_task"),
         (row("a/claim/2", "yes", hash=text_hash("Another text.")), "changed_text"),
         (row("a/claim/2", "support"), "unknown_label"),
-        (row("a/claim/2", TRIVIAL), "unknown_label"),
         (row("a/claim/2", None), "cannot_tell"),
     ],
 )
@@ -221,6 +220,9 @@ def test_trivial_is_left_out_of_the_scale_and_counted(compare: Any) -> None:
     assert one_metric.trivial == {"both": 1, "people": 1, "judge": 1}
     (mean,) = one_metric.means
     assert (mean.raw, mean.people, mean.labelled) == (0.25, 0.25, 2)  # the judge: 3 and 0; people: 3 and 0
+    found = compare([one("a", ["yes", "no"])], rows("a", ["yes", TRIVIAL]))  # a judge may write a claim that is none
+    assert (found.refused, found["grounding"].trivial["people"]) == ((), 1)
+    assert [mean.people for mean in found["grounding"].means] == [1.0]
 
 
 # ---- people

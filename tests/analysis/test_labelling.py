@@ -126,7 +126,7 @@ def test_every_metric_has_the_labels_and_the_evidence_of_its_question(tmp_path: 
         "citations": (["support", "partial_support", "not_support", TRIVIAL], "passages"),
         "answer_relevance": (grade, "question"), "claim_relevance": (["yes", "no"], "question"),
         "context_relevance": (grade, "question"), "groundedness": ([*grade, TRIVIAL], "passages"),
-        "grounding": (["yes", "no"], "passages"), "nugget_groundedness": (grade, "passages"),
+        "grounding": (["yes", "no", TRIVIAL], "passages"), "nugget_groundedness": (grade, "passages"),
         "nugget_recall": (["support", "partial_support", "not_support"], "response"),
         "nugget_relevance": (grade, "question"), "nugget_support": (grade, "passages"),
         "response_groundedness": (["2", "1", "0"], "passages"),
@@ -164,7 +164,7 @@ def test_the_scale_is_that_of_the_run(tmp_path: Path) -> None:
     config.write_text("[metrics.grounding]\nscoring_mode = 'scale_1_5'\n[metrics.nugget_recall]\ngrades = 2\n")
     run = evaluate(rows(2), ["grounding", "nugget_recall"], store=tmp_path / "s.db", config=config)
     scales = [[label for label, _ in sample(run, name).rubric.labels] for name in ratable(run)]
-    assert scales == [["5", "4", "3", "2", "1"], ["support", "not_support"]]
+    assert scales == [["5", "4", "3", "2", "1", TRIVIAL], ["support", "not_support"]]
 
 
 def test_the_criterion_that_is_named_is_labelled(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_the_page_shows_who_differs_where_and_executes_nothing(
     assert len(browser.all("section:has(#figures0) tbody tr")) == 4
     assert len(browser.all("section:has(#figures1) tbody tr")) == 2, "the groups"
     assert "grounding: 1\u00a0claim left out (tied between annotators)." in browser.all("p.note")
-    assert "label not on the scale (no, yes)" in browser.text("section:has(#refused)")
+    assert "label not on the scale (no, yes, trivial)" in browser.text("section:has(#refused)")
     assert browser.all("section:has(#refused) ~ section:has(#numbers) .matrix"), (
         "labels that are not used stand before the numbers"
     )

@@ -111,9 +111,10 @@ def test_fifty_units_by_keyboard_alone(page: Chromium, drawn: tuple[LabelSample,
     told = drawn[0]
     assert "10 of 11\u00a0scored records, drawn at random." in page.text(".start")
     start(page)
-    assert [one.strip() for one in page.all(".column.left > .choices-list b")] == ["yes", "no", "cannot tell"]
+    choices = [one.strip() for one in page.all(".column.left > .choices-list b")]
+    assert choices == ["yes", "no", "trivial", "cannot tell"]
     assert dict(told.rubric.labels)["no"] in page.text(".column.left > .choices-list")
-    keys = ["1", "2", "?", "2", "1"] * 10
+    keys = ["1", "3", "?", "2", "1"] * 10
     for number, key in enumerate(keys[:20]):
         unit = told.records[number // 5].units[number % 5]
         assert page.text(".unit-text") == page.text(".unit-mark").strip() == unit.text
@@ -141,7 +142,7 @@ def test_fifty_units_by_keyboard_alone(page: Chromium, drawn: tuple[LabelSample,
     assert [(row.record, row.unit, row.hash, row.text) for row in found] == [
         (record, unit.id, text_hash(unit.text), unit.text) for record, unit in units
     ]
-    assert [row.label for row in found] == [{"1": "yes", "2": "no", "?": None}[key] for key in keys]
+    assert [row.label for row in found] == [{"1": "yes", "2": "no", "3": "trivial", "?": None}[key] for key in keys]
     assert all(row.seconds is not None and 0 <= row.seconds < 60 for row in found)
     same = {(row.task, row.annotator, row.rubric, row.draw) for row in found}
     assert same == {("support", "Ann B", told.rubric.hash, told.draw)}

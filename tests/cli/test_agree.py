@@ -107,7 +107,7 @@ def test_what_did_not_join_is_listed(store: str, labels: Labels) -> None:
     assert "Unused labels 10 of" in came.flat.partition("accuracy")[0], "it comes before the numbers"
     assert "9 no such record: [31mred" in came.flat
     assert came.flat.partition("no such record: ")[2].partition(" not on the scale")[0].count("[31mred") == 2
-    assert "1  label not on the scale (no, yes): " in came.out
+    assert "1  label not on the scale (no, yes, trivial): " in came.out
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -55,7 +55,7 @@ def rated(judge: HumanJudge, unit: Unit = CLAIM, scale: Scale = YES_NO, **option
         ([row(text="Water freezes.")], None, "the text has changed since it was labelled"),
         ([row(label=None)], None, "the annotator could not tell"),
         ([row(label="3")], None, "the label '3' is not on the scale yes_no (no, yes)"),
-        ([row(label=TRIVIAL)], None, "the label 'trivial' is not on the scale yes_no (no, yes)"),
+        ([row(label=TRIVIAL)], TRIVIAL, ""),
         ([row(annotator="ana"), row(label="no", annotator="ben")], None, "annotators disagree (ana: yes, ben: no)"),
         ([row(annotator="ana"), row(label=None, annotator="ben")], "yes", "ana: yes, ben: cannot tell"),
         ([row(annotator="ana", hash="other"), row(label="no", annotator="ben")], "no", "ben: no"),

@@ -47,9 +47,9 @@ class Replayed(Struct):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of its scale, worst first, plus ``trivial`` if units may be skipped."""
-        skippable = isinstance(self.question, Rate) and self.question.skippable
-        return (*(self.scale.labels if self.scale else ()), *([TRIVIAL] if skippable else []))
+        """The labels of its scale, worst first, plus ``trivial`` if people may use it."""
+        trivial = isinstance(self.question, Rate) and self.question.trivial_allowed
+        return (*(self.scale.labels if self.scale else ()), *([TRIVIAL] if trivial else []))
 
 
 def replay(metric: Metric, result: ResultDict, judging: Judging, traced: Traced) -> Replayed:

@@ -152,7 +152,7 @@ class HumanJudge:
         ballots = _Ballots(rows, self.id, failure, _response_of(question))
         if isinstance(question, Trace):
             return _traced(question, ballots)
-        also = (TRIVIAL,) if question.skippable else ()
+        also = (TRIVIAL,) if question.trivial_allowed else ()
         scales = [(unit, question.scale_of(unit)) for unit in question.units]
         return Rated(
             tuple(ballots.verdict(unit, question.task, scale, (*scale.labels, *also)) for unit, scale in scales)

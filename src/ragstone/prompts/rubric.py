@@ -79,10 +79,12 @@ def rubric_of(question: Rate | Trace, choice: Choice) -> Rubric:
 
 
 def _rubric(question: Rate, template: Template) -> Rubric | None:
-    """Return the rubric in a prompt; None if it does not list every label."""
+    """Return the rubric in a prompt, with trivial if people may use it; None if it does not list every label."""
     units = tuple(replace(unit, text="") for unit in question.units)  # only the prompt's text, without the record's
-    question = replace(question, question="", history=EarlierTurns(), passages=(), units=units)
-    messages = template.render(variables_of(question, template.formats[0], template.language))
+    shown = replace(
+        question, question="", history=EarlierTurns(), passages=(), units=units, skippable=question.trivial_allowed
+    )
+    messages = template.render(variables_of(shown, template.formats[0], template.language))
     said = "\n".join(message["content"] for message in messages[:2])
     entries = [(found["label"], " ".join(found["said"].split())) for found in _LISTED.finditer(said)]
     meanings = {label: said for label, said in entries if label}
@@ -90,4 +92,5 @@ def _rubric(question: Rate, template: Template) -> Rubric | None:
     if not wanted <= meanings.keys():
         return None
     rules = tuple(said for label, said in entries if not label and not _OF_LABELS.search(said))
+    wanted |= {TRIVIAL}
     return Rubric(tuple((label, said) for label, said in meanings.items() if label in wanted), rules)
