@@ -403,6 +403,12 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
     assert more
     assert int(more[1]) == sum(why not in screen for why in left_out.values())
     assert ragstone("run", "a.jsonl", "-q", "-m", "nugget_recall").code == 0
+    write("b.jsonl", {**{name: value for name, value in row(1).items() if name != "response"}, "its answer": "Steel."})
+    mapped = ("b.jsonl", "--field", "response=its answer", "--on-error", "skip")
+    for words in (("run", *mapped), ("estimate", *mapped), ("show",)):
+        shown = ragstone(*words).flat
+        options = "--field 'response=its answer'" + " --on-error skip" * (words[0] != "show")
+        assert f"to see why, run ragstone validate b.jsonl {options} " in shown, words
 
 
 def test_what_no_metric_can_use_is_said_with_its_columns() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -18,7 +19,7 @@ from ragstone.cli.options import again, wants_json
 from ragstone.cli.output import answer, show, show_json
 from ragstone.cli.progress import RunDisplay
 from ragstone.errors import OutputError, RagstoneError, StoreError
-from ragstone.options import Progress, RunOptions
+from ragstone.options import Progress, RunOptions, options_of
 from ragstone.render.facts import RunFacts, lead
 from ragstone.render.terminal.outcome import Place, bill_rows, outcome
 from ragstone.render.terminal.screen import Look, Page, facts, indented
@@ -53,7 +54,8 @@ def show_result(
             f"the name '{options.name}' now refers to run {finished.id}; "
             f"the previous run of this name is run {before[-1]}",
         )
-    place = replace(place_of(finished, options), failed=failed, quiet=quiet, source=source)
+    read = reading(source, options) if source else reading_of(finished)
+    place = replace(place_of(finished, options), failed=failed, quiet=quiet, source=read)
     answer({**finished.summary(), **more}, lambda look: page(finished, look, place))
 
 
@@ -131,6 +133,21 @@ def place_of(finished: Run, options: RunOptions) -> Place:
     return Place(str(options.out or ""), options.cases, again(elsewhere), report=options.report)
 
 
+def reading(file: str, options: RunOptions) -> str:
+    """Return a file and the options with which it is read, for another command."""
+    others = [one.name for one in options_of(RunOptions) if "validate" not in one.commands]
+    return shlex.join(["FILE" if file == "-" else file, *options.words(without=others)])
+
+
+def reading_of(run: Run) -> str:
+    """Return the input of a run with the options that read it; empty if the file is in another folder."""
+    spec, file = run.spec, str(run.spec.get("input", ""))  # without its folder
+    layout = spec.get("layout", NOTHING)
+    given: dict[str, Any] = {name: spec.get(name) for name in ("fields", "nuggets", "topics", "qrels")}
+    options = RunOptions(**given, input_format=layout.get("name"), records_path=layout.get("path"))
+    return reading(file, options) if Path(file).is_file() else ""
+
+
 def exit_if_unjudged(finished: Run, instead: str = "without --offline") -> None:
     """Exit with 3 if nothing could be scored, no call was answered, or an offline run lacked a reply.
 
@@ -180,4 +197,4 @@ def estimate(
         limits = RunOptions(max_cost=next_budget(found))
     words = options.words(without=(*BUDGET, *without))
     typed = shlex.join(["ragstone", *command.split(), *limits.words(), *files, *words, *own])
-    show(lambda look: estimate_page(found, typed, look, files[0]))
+    show(lambda look: estimate_page(found, typed, look, reading(files[0], options)))

@@ -209,6 +209,7 @@ def show_run(
     store: StorePath = None,
 ) -> None:
     """Show a run, or one record with its evidence."""
+    from ragstone.cli.evaluating import reading_of
     from ragstone.render.terminal.case import case
     from ragstone.render.terminal.outcome import Place, outcome
 
@@ -216,7 +217,8 @@ def show_run(
     with closing(run.store):
         if record is None:
             told = {**run.summary(), "quotes": run.quotes()}
-            answer(told, lambda look: outcome(run, look, Place(options=again(store)), full=full))
+            place = Place(options=again(store), source=reading_of(run))
+            answer(told, lambda look: outcome(run, look, place, full=full))
         else:
             result = run.result(record)
             answer(result, lambda look: case(result, len(run), run.id, look, full=full))

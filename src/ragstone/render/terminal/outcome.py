@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -43,7 +42,7 @@ class Place(Struct, frozen=True):
     """The locations of results, if any: a folder, a file of lines, a page; ``options`` locate the store.
 
     ``failed`` is the file or folder that could not be written, if any. ``quiet`` omits the reliability of the embedded
-    judge. ``source`` is the input as typed, if known.
+    judge. ``source`` is the input with the options that read it, if known.
     """
 
     folder: str = ""
@@ -179,9 +178,7 @@ def facts_block(told: RunFacts, place: Place, following: Sequence[str]) -> Table
         rows += told_rows("Reused", [words])
     rows += told_rows("Estimated", [told.estimated] if told.estimated else [], "quiet")
     rows += told_rows("Time", [told.time] if told.time else [])
-    file = str(run.spec.get("input", ""))  # without its folder
-    source = place.source or (file if Path(file).is_file() else "")
-    rows += told_rows("Skipped", left_out_lines(told.left_out, source), "quiet")
+    rows += told_rows("Skipped", left_out_lines(told.left_out, place.source), "quiet")
     if place.folder:
         rows += _files(run, place)
     if place.lines:
@@ -235,8 +232,8 @@ def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str]
         return told
     most = max(reasons, key=lambda reason: reason[0].count(","))
     count = sum(names.count(",") + 1 for names, _ in reasons) - most[0].count(",") - 1
-    file = shlex.quote(flat(source)) if source not in ("", "-") else "FILE"
-    return [": ".join(most), f"{plural(count, 'more metric')} skipped; to see why, run ragstone validate {file}"]
+    command = f"ragstone validate {flat(source) or 'FILE'}"
+    return [": ".join(most), f"{plural(count, 'more metric')} skipped; to see why, run {command}"]
 
 
 def _files(run: Run, place: Place) -> list[Row]:
