@@ -227,6 +227,9 @@ def test_a_threshold_that_failed(runs: Path) -> None:
     assert (told.code, told.json["outcome"]) == (1, "failed")
     worst = told.json["decisions"][0]["worst"][0]
     claim = worst["wanting"][0]["text"]
+    more = told.json["decisions"][0]["more"]
+    assert more > 0
+    assert f"Lowest grounding (threshold: mean at least 90%; {more} more records not listed)" in came.flat
     suite = ET.parse("check.xml").getroot().find("testsuite")
     assert suite is not None
     assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {

@@ -132,6 +132,8 @@ def test_runs_are_listed(weighed: Path) -> None:
     came = ragstone("runs", "--store", str(weighed))
     assert "traces.jsonl" in came.out
     assert "done" in came.out
+    named = ragstone("run", write("a.jsonl", row(1)), "--name", "answers-of-march-with-new-prompt", "-q", "--json")
+    assert "  answers-of-march-with-new-prompt  " in ragstone("runs", columns=110).out, named.err
     (run,) = ragstone("runs", "--json", "--store", str(weighed)).json
     assert (run["run"], run["status"], run["judges"]) == (1, "done", ["scripted"])
     assert run["means"]["grounding"] is not None
@@ -503,8 +505,11 @@ def test_show_full_lists_every_record_to_check_with_all_its_claims() -> None:
 
 
 def test_a_word_that_was_not_found_is_shown_below_a_supported_claim() -> None:
-    """The embedded judge accepts a claim without some of its words; whoever reads the record sees which."""
-    response = "Harissa is a Tunisian paste. It is made of red peppers, garlic and fresh caraway."
+    """The embedded judge accepts a claim without some of its words, or for being a true refusal: it is shown why."""
+    response = (
+        "Harissa is a Tunisian paste. It is made of red peppers, garlic and fresh caraway. "
+        "The passages do not mention its price."
+    )
     contexts = ["Harissa is a Tunisian paste. It is made of red peppers, garlic and caraway."]
     write("a.jsonl", {"id": "h", "question": "What is harissa?", "response": response, "contexts": contexts})
     for metric in ("grounding", "groundedness"):
@@ -512,3 +517,4 @@ def test_a_word_that_was_not_found_is_shown_below_a_supported_claim() -> None:
         shown = ragstone("show", "last", "h").flat
         assert shown.count("found in passage 1") == 1
         assert 'found in passage 1, apart from "fresh"' in shown
+        assert "says information is missing, and the contexts do not contain it" in shown

@@ -305,9 +305,10 @@ def test_the_eight_columns_are_a_block_of_a_record() -> None:
 
 
 def test_the_legend_follows_the_parameters() -> None:
-    """The normaliser and what sentences are counted by."""
+    """The normaliser and what sentences are counted by; of a record, only in full."""
     traced(WORKED)
-    for out in (shown("lid"), shown()):
+    assert "fraction of all sentences" not in flat(shown("lid"))
+    for out in (shown("lid", "--full"), shown()):
         assert "relevance is relevant sentences / 20; " in flat(out)
         assert "share: fraction of all sentences that are relevant (relevance), used (utilization) or" in flat(out)
     traced(WORKED, parameters={"trace": {"normaliser": 7, "length": "characters"}})

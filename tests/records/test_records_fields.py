@@ -636,13 +636,14 @@ def test_a_path_leads_into_a_json_string() -> None:
         ([[{"page_content": "a"}, 0.5], ["b c", 0.25]], ["a", "b c"], {"1": {"score": 0.5}, "2": {"score": 0.25}}),
         ([["T", ["A one.", " A two."]]], ["A one. A two."], {"1": {"title": "T"}}),
         ({"title": ["T"], "sentences": [["A one.", " A two."]]}, ["A one. A two."], {"1": {"title": "T"}}),
+        ([{"chunk_text": "a", "source": "m.pdf"}], ["a"], {"1": {"source": "m.pdf"}}),
         (
             {"passage_text": ["a", "b"], "is_selected": [1, 0]},
             ["a", "b"],
             {"1": {"is_selected": 1}, "2": {"is_selected": 0}},
         ),
     ],
-    ids=["batch of one", "with scores", "title and sentences", "columns of sentences", "columns"],
+    ids=["batch of one", "with scores", "title and sentences", "columns of sentences", "chunks", "columns"],
 )
 def test_pairs_and_batches_are_passages(contexts: Any, texts: list[str], details: dict[str, Any]) -> None:
     with pytest.raises(RecordError, match="passage 1 is a list"):

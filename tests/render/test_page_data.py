@@ -61,8 +61,8 @@ def test_every_page_says_that_the_embedded_judge_is_not_a_language_model(tmp_pat
     known = measured()
     half = "compares words and numbers; it is not a language model"
     whole = (
-        f"{half}. It ranks a supported claim above an unsupported one in {100 * known.auroc:.0f} of 100 pairs "
-        f"(a word-overlap baseline: {100 * known.floor:.0f})"
+        f"{half}. On {known.sets} public datasets, it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs (a word-overlap baseline: {100 * known.floor:.0f})"
     )
     choices: dict[str, list[str | Judge]] = {
         "alone": ["embedded"], "panel": ["embedded", "support=[embedded,second]", second], "without": [second],

@@ -77,7 +77,7 @@ class Decision(Struct, frozen=True):
 
     ``value`` is the mean, share or difference compared with the limit. ``low`` and ``high`` are its 95% interval, if it
     has one, and ``count`` is the number of records behind it. ``found`` and ``wanted`` describe the found and the
-    required value in words.
+    required value in words. ``more`` is the number of records that ``worst`` leaves out.
     """
 
     threshold: Threshold
@@ -90,6 +90,7 @@ class Decision(Struct, frozen=True):
     wanted: str = ""
     notes: tuple[str, ...] = ()
     worst: tuple[Worst, ...] = ()
+    more: int = 0
 
     @property
     def said(self) -> str:
@@ -296,7 +297,7 @@ class _Checked(NamedTuple):
         wanted = f"at {'most' if most else 'least'} {wanted}"
         lowest = () if met else self._lowest(threshold, scored)
         return Decision(
-            threshold, _outcome(met), interval.mean, low, high, len(scored), found, wanted, tuple(notes), lowest
+            threshold, _outcome(met), interval.mean, low, high, len(scored), found, wanted, tuple(notes), *lowest
         )
 
     def _corrected(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
@@ -320,14 +321,14 @@ class _Checked(NamedTuple):
         raw = f"raw mean {points(one['raw'], count)}% over {records_said(count)}{labels}"
         said, wanted = f"{called} {points(value, count, more=more)}% {between}, {raw}", f"lower bound at least {wanted}"
         worst = () if met else self._lowest(threshold, scored)
-        return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), worst)
+        return Decision(threshold, _outcome(met), value, least, most, count, said, wanted, (), *worst)
 
-    def _lowest(self, threshold: Threshold, scored: Mapping[str, float]) -> tuple[Worst, ...]:
+    def _lowest(self, threshold: Threshold, scored: Mapping[str, float]) -> tuple[tuple[Worst, ...], int]:
         """Return the records with the judge's lowest values below 1; for ``max``, the highest above 0."""
         most = threshold.kind == "max"
         wrong = (item for item in scored.items() if (item[1] > 0 if most else item[1] < 1))
         lowest = sorted(wrong, key=lambda item: item[1], reverse=most)
-        return tuple(self._worst(threshold, record, value) for record, value in lowest[:WORST])
+        return self._listed(threshold, lowest)
 
     def _why(self, threshold: Threshold) -> str:
         return words.why_without(self.records.values(), threshold.metric)
@@ -335,11 +336,11 @@ class _Checked(NamedTuple):
     def _coverage(self, threshold: Threshold, scored: Mapping[str, float]) -> Decision:
         total, share = len(self.records), len(scored) / len(self.records)
         met = reaches(share, threshold.limit)
-        without = [record for record in self.records if record not in scored][:WORST]
+        without = [(record, None) for record in self.records if record not in scored]
         found, wanted = words.told_apart(share, threshold.limit, total)
         found = f"{len(scored):,} of {records_said(total)} scored, {found}{self._why(threshold)}"
-        worst = () if met else tuple(self._worst(threshold, record, None) for record in without)
-        return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), worst)
+        worst = () if met else self._listed(threshold, without)
+        return Decision(threshold, _outcome(met), share, None, None, total, found, f"at least {wanted}", (), *worst)
 
     def _drop(self, threshold: Threshold) -> Decision:
         """Decide a drop of the mean: failed if the whole 95% interval of the difference is beyond the allowed drop.
@@ -386,7 +387,7 @@ class _Checked(NamedTuple):
             f"over {records_said(pairs.pairs, 'paired record')}",
             words.drop_said(threshold.kind, limit),
             tuple(notes),
-            self._fallen(threshold, fallen) if failed or undecided else (),
+            *(self._fallen(threshold, fallen) if failed or undecided else ()),
         )
 
     def _record_drop(self, threshold: Threshold, fallen: Sequence[Moved], count: int) -> Decision:
@@ -395,10 +396,14 @@ class _Checked(NamedTuple):
         largest, both = fallen[0].difference if fallen else 0.0, f"{records_said(count)} in both runs"
         found = f"largest drop {words.points_said(abs(largest))}; over the limit: {len(over):,} of {both}"
         wanted, worst = words.drop_said(threshold.kind, threshold.limit), self._fallen(threshold, over)
-        return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), worst)
+        return Decision(threshold, _outcome(not over), largest, None, None, count, found, wanted, (), *worst)
 
-    def _fallen(self, threshold: Threshold, fallen: Sequence[Moved]) -> tuple[Worst, ...]:
-        return tuple(self._worst(threshold, one.record, one.second, one.first) for one in fallen[:WORST])
+    def _fallen(self, threshold: Threshold, fallen: Sequence[Moved]) -> tuple[tuple[Worst, ...], int]:
+        return self._listed(threshold, [(one.record, one.second, one.first) for one in fallen])
+
+    def _listed(self, threshold: Threshold, records: Sequence[Any]) -> tuple[tuple[Worst, ...], int]:
+        """Return the first records, given the arguments of ``_worst``, and the number of the others."""
+        return tuple(self._worst(threshold, *one) for one in records[:WORST]), max(0, len(records) - WORST)
 
     def _without_luck(self, decision: Decision) -> Decision:
         """Turn a decision into an error if what was not read or judged, at its worst, could reverse it.

@@ -27,7 +27,7 @@ PASSAGE_IDS: Final = (
 PLAIN_IDS: Final = frozenset(map(folded, PASSAGE_IDS))
 """`PASSAGE_IDS` folded, for other spellings: ``_id``, ``docId``."""
 PASSAGE_TEXTS: Final = ("text", "segment", "content", "contents", "passage", "page_content", "pageContent", "body",
-                        "snippet", "passage_text")  # fmt: skip
+                        "snippet", "passage_text", "chunk_text")  # fmt: skip
 TEXTS_OR_NAMES: Final = ("segment", "passage", "doc")
 """Keys that hold a passage's text or, next to a text under another key, the name of its document."""
 WRAPPED: Final = ("doc", "document", "node", "kwargs", "payload", "init_parameters", "data", "metadata")

@@ -260,7 +260,8 @@ def worst_said(decision: Decision) -> str:
     kind, metric = decision.threshold.kind, decision.threshold.metric
     titles = {"max": f"Highest {metric}", "min_coverage": f"Records without a score for {metric}"}
     title = f"Largest drops in {metric}" if kind in DROPS else titles.get(kind, f"Lowest {metric}")
-    return f"{title} (threshold: {required_said(decision.threshold)})"
+    more = f"; {plural(decision.more, 'more record')} not listed" if decision.more else ""
+    return f"{title} (threshold: {required_said(decision.threshold)}{more})"
 
 
 class Behind(Struct, frozen=True):

@@ -36,8 +36,8 @@ _SENTENCES: Final = re.compile(
     r"(?P<passage>passage \d+), sentence \d+(?:(?:, | and )(?P=passage), sentence \d+)+(?P<verb> says| has)?"
 )
 _CONTRADICTED: Final = re.compile(r"contradicted\b")
-_WITHOUT: Final = ', apart from "'
-"""In the embedded judge's reason for a unit that was found without some of its words."""
+_SURPRISING: Final = (', apart from "', "says information is missing")
+"""In the embedded judge's reasons for accepting a unit without some of its words, or as a true refusal."""
 _SUPPORT: Final = re.compile(r"\|support:[^|]*\bembedded-\d+#([0-9a-f]+)")
 
 
@@ -103,9 +103,9 @@ def word(score: str, verdict: Mapping[str, Any], signature: str = "") -> str:
     return or_contradicted(found, found.get(verdict["label"], other), [verdict["reason"]]) if kind == "no" else other
 
 
-def lacks_words(verdict: Mapping[str, Any]) -> bool:
-    """Return whether the embedded judge accepted the unit without some of its words, which the reason names."""
-    return _WITHOUT in (verdict["reason"] or "")
+def needs_reason(verdict: Mapping[str, Any]) -> bool:
+    """Return whether the embedded judge accepted the unit for a reason other than that all of it was found."""
+    return any(part in (verdict["reason"] or "") for part in _SURPRISING)
 
 
 def or_contradicted(words: Labels, said: str, reasons: Iterable[str | None]) -> str:
@@ -312,6 +312,6 @@ def about_embedded(summary: Mapping[str, Any]) -> str:
     if models != {known.model}:
         return _COMPARES
     return (
-        f"{_COMPARES}. It ranks a supported claim above an unsupported one in {100 * known.auroc:.0f} of 100 pairs "
-        f"(a word-overlap baseline: {100 * known.floor:.0f})"
+        f"{_COMPARES}. On {known.sets} public datasets, it ranks a supported claim above an unsupported one in "
+        f"{100 * known.auroc:.0f} of 100 pairs (a word-overlap baseline: {100 * known.floor:.0f})"
     )

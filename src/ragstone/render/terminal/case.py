@@ -22,7 +22,7 @@ from ragstone.render.terminal.screen import DOT, Look, Page, facts, heading, ind
 from ragstone.render.terminal.sentence_map import SentenceMap, TracedSentence
 from ragstone.render.terminal.tables import grid, marked
 from ragstone.render.text import clean, dollars, flat, middle, number, percent, plural, shorten, tokens
-from ragstone.render.wording import ORDER, drawn_at, grade_said, in_response, kind_of, lacks_words, source_of, word
+from ragstone.render.wording import ORDER, drawn_at, grade_said, in_response, kind_of, needs_reason, source_of, word
 
 SHOWN: Final = 800
 """Maximum length, in characters, of earlier turns unless the record is shown in full."""
@@ -160,12 +160,12 @@ class _Drawing:
 
     def _under(self, part: Marked, text: str) -> Iterable[RenderableType]:
         """Yield a sentence's own reason, then its claims with low verdicts."""
-        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged") or lacks_words(part.own)):
+        if part.own is not None and (self.full or part.kind in ("no", "partly", "unjudged") or needs_reason(part.own)):
             yield from self.grounds.because(part.own)
         yield from self._traced(part)
         for unit, verdict in part.claims:
             kind = kind_of(verdict)
-            if kind in ("yes", "trivial") and not (self.full or lacks_words(verdict)):
+            if kind in ("yes", "trivial") and not (self.full or needs_reason(verdict)):
                 continue
             claim = unit_text(self.result, unit)
             same = _folded(claim) == _folded(text)
@@ -250,7 +250,7 @@ class _Drawing:
             line = grid([(names[score["metric"]], value, told)], "<>~", first=widest)
             blocks += [line, *(indented(block) for block in self._behind(score, in_columns=in_columns))]
             if columns is not None and in_columns:
-                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look)))
+                blocks.append(indented(columns_of_record(columns, self.by_metric, self.look, full=self.full)))
         return section("Scores", indented(Group(*blocks)))
 
     def _behind(self, score: Mapping[str, Any], *, in_columns: bool) -> Iterable[RenderableType]:

@@ -94,8 +94,10 @@ def passed(entry: Mapping[str, Any]) -> str:
 # ---- of a record
 
 
-def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look) -> RenderableType:
-    """Return the values, their possible range if units are unjudged, the reasons for missing ones, and a legend."""
+def columns_of_record(
+    metric: type[Metric], scores: Mapping[str, Mapping[str, Any]], look: Look, *, full: bool
+) -> RenderableType:
+    """Return the values, their range if units are unjudged, the reasons for missing ones and, in full, a legend."""
     rows, drawn = _found(metric, scores), _table_of(metric)
     told = [_told(found, drawn.rows[row]) for row, found in rows.items()]
     wide = max(map(len, rows), default=0) + sum(len(title) + 2 for title in drawn.titles) + 2
@@ -109,7 +111,7 @@ def columns_of_record(metric: type[Metric], scores: Mapping[str, Mapping[str, An
     notes = [] if beside else [f"{row}: {text}" for row, text in zip(rows, told, strict=True) if text]
     notes += [f"{', '.join(names)}: {flat(why)}" for why, names in _reasons(drawn, rows).items()]
     signature = next((found[-1]["signature"] for found in rows.values()), "")
-    notes.append(_legend(metric, signature))
+    notes += [_legend(metric, signature)] if full else []
     return Group(table(columns), *(Prose(line, "quiet") for line in notes))
 
 

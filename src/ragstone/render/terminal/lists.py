@@ -83,7 +83,7 @@ def _run_row(run: Run, look: Look) -> tuple[str, ...]:
     one = agreed.get(name) or next(iter(agreed.values()), None)  # of the leading metric, else of the first
     return (
         str(run.id),
-        middle(flat(run.name), 20, look.ellipsis),
+        middle(flat(run.name), 40, look.ellipsis),
         moment(run.started),
         number(summary["records"]),
         middle(flat(judges_said(judged_by(run.spec))), 20, look.ellipsis) or "none",
