@@ -225,6 +225,18 @@ def test_a_name_that_is_used_twice_is_said_once() -> None:
     )
 
 
+def test_results_of_another_input_in_the_folder_are_named() -> None:
+    """Once they are replaced, with the place where they still are; the same input again says nothing."""
+    for name in ("a.jsonl", "b.jsonl"):
+        write(name, row(1))
+    came = [
+        ragstone("run", name, "-q", "-m", "grounding", "-o", "out").err for name in ("a.jsonl", "a.jsonl", "b.jsonl")
+    ]
+    store = Path(".ragstone", "ragstone.db")
+    told = f"note: out: replaced the results for a.jsonl, which are still in the store (run 2 in {store})\n"
+    assert came == ["", "", told]
+
+
 def test_a_run_without_a_key_leaves_no_empty_folder_and_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither that which it made nor those above it; a folder that was there stays. The next run has its number."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from ragstone import api
 from ragstone.analysis.cascades import warnings
 from ragstone.analysis.run import Run
+from ragstone.analysis.run_files import ABOUT
 from ragstone.cli.exit_codes import INTERRUPTED, UNJUDGED, say, say_unseen, undisturbed
 from ragstone.cli.options import again, wants_json
 from ragstone.cli.output import answer, show, show_json
@@ -73,9 +75,10 @@ def evaluated(
     An interrupt prints what is saved (``kept`` returns the file with the lines so far), and exits with 130.
     """
     drawn = RunDisplay(flat(source), quiet, forgets=options.no_cache)
+    earlier = _run_in(options.out)
     try:
         with drawn.going_on():
-            return work(replace(options, on_start=drawn.start))
+            finished = work(replace(options, on_start=drawn.start))
     except KeyboardInterrupt:
         with undisturbed():
             drawn.say_interrupted(kept())
@@ -94,6 +97,21 @@ def evaluated(
             failed = error.path if isinstance(error, OutputError) else ""
             _show_partial(drawn.progress, options, page, failed=failed)
         raise
+    if earlier.get("input", "") not in ("", finished.spec.get("input")):
+        place = f"run {earlier.get('run')} in {earlier.get('store')}"
+        say(
+            "note",
+            f"{options.out}: replaced the results for {earlier['input']}, which are still in the store ({place})",
+        )
+    return finished
+
+
+def _run_in(folder: Path | str | None) -> Mapping[str, Any]:
+    """Return the run.json of an output folder; empty without a readable one."""
+    with suppress(OSError, ValueError):
+        found = json.loads(Path(folder or "", ABOUT).read_bytes()) if folder else None
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def _show_partial(progress: Progress | None, options: RunOptions, page: Draw | None, *, failed: str = "") -> None:
