@@ -280,7 +280,7 @@ def test_the_guide_is_short() -> None:
     [
         ("exit 1", ""),
         ("exit 0", ""),
-        ("echo 7; exit 0", "DROP=--max-drop grounding=0.02 --undecided fail --baseline base/\n"),
+        ("echo 7; exit 0", "DROP=--max-drop grounding=0.1 --undecided fail --baseline base/\n"),
     ],
     ids=["no workflow yet", "no run yet", "a run"],
 )
