@@ -345,6 +345,7 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order() -> None:
         ("run a.jsonl -n 5", "no option -n", "use --limit N"),
         ("runs -n 5", "no option -n", "see: ragstone runs -h"),
         ("run --input a.jsonl", "no option --input", "specify the file without an option: ragstone run FILE"),
+        ("export last -q", "no option -q", "leave it out: ragstone export shows no progress"),
         ("run --no-such", "no option --no-such", "see: ragstone run -h"),
         ("show 1 2 3", "unexpected argument '3'", "see: ragstone show -h"),
         (

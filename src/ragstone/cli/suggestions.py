@@ -79,6 +79,7 @@ OTHER_WAYS: Final = _by_word(
     ("--csv --excel --xlsx", "to write a run as a table: ragstone export RUN -o scores.csv"),
     ("--html --web", "to write a page: ragstone report RUN, or compare or agree with -o FILE.html"),
     ("--verbose --debug -v -vv", "to show all of one record: ragstone show RUN RECORD --full"),
+    ("-q --quiet", "leave it out: {path} shows no progress"),
     ("--dry-run", "to estimate the cost: ragstone estimate FILE"),
 )
 """Options of other tools without an equivalent option of the command, with what to do instead."""

@@ -86,7 +86,7 @@ function trendChart(runs, metric) {
     el('p.ends', el('span', `run ${points[0].run.run}`), el('span', `run ${last.run.run}`)),
     el(
       'p.coverage',
-      `${count(points.length)} runs with the same name (ignoring a final number), input and signature.${others ? ` Not shown: ${plural(others, 'other run')}.` : ''}`,
+      `${count(points.length)} runs with the same input, signature and name (a number at its end does not count).${others ? ` Not shown: ${plural(others, 'other run')}.` : ''}`,
     ),
   );
 }
