@@ -90,9 +90,9 @@ def test_runs_are_listed_with_the_trend_of_one_input_and_signature(browser: Chro
     assert browser.all(f"{trend} h3") == ["Groundedness"]
     assert browser.text(f"{trend} .mean").startswith("50% +2.0 points since run 48")
     assert len(browser.all(f"{trend} circle")) == RUNS / 2 - 3, "none of one record, another system or another sample"
-    assert (
-        browser.text(f"{trend} .coverage")
-        == "22 runs with the same input, signature and name (a number at its end does not count). Not shown: 27\u00a0other runs."
+    assert browser.text(f"{trend} .coverage") == (
+        "22 runs with the same input, signature and name (a number at its end does not count). "
+        "Not shown: 27\u00a0other runs."
     )
     lead = browser.all(".runs-table thead th").index("Main metric") + 1
     mains = browser.all(f".runs-table tbody tr > :nth-child({lead})")
