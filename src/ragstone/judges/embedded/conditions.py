@@ -6,11 +6,22 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ragstone.judges.embedded.alignment import LONG, MOSTLY, NEARLY, SAME, SPOKEN, TOGETHER, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import (
+    LONG,
+    MOSTLY,
+    NEARLY,
+    SAME,
+    SPOKEN,
+    TOGETHER,
+    WHOLE,
+    Alignment,
+    Clash,
+    Line,
+)
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
-from ragstone.judges.embedded.quantities import Quantity
+from ragstone.judges.embedded.quantities import PRICE, Quantity
 from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, slot_lists, word_set
 from ragstone.judges.embedded.words import NAME, function_stems, listed_words, pronouns
 
@@ -62,12 +73,21 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         if found[0].lower() == "unless" and not part and not denied:
             continue  # "it can be cancelled", evidence: "it goes on unless it is cancelled"
         every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
-        if inside and (denied or opposed(aligned, line, range(len(aligned.tokens)))):
+        free = [any(one.dimension == PRICE for one in side.quantities) for side in (aligned, line)]
+        if inside and (denied or free[0] != free[1] or opposed(aligned, line, range(len(aligned.tokens)))):
             return True
         if inside or every:
             has = line.quote(max(0, begin - 1 - found[0].count(" ")), spots[-1])
             return line.clash("exception", aligned.around((inside or every)[0]), has)
     return None
+
+
+def excepted(aligned: Alignment, line: Line) -> bool:
+    """Return whether a statement is about what a sentence excepts: "members" of "5 euros, except for members"."""
+    found = None if _excepting().search(aligned.text) else _excepting().search(line.text)
+    inside = line.inside(line.behind(found.end())[0]) if found and line.behind(found.end()) else range(0)
+    stems = {line.tokens[p].stem for p in inside if found and line.tokens[p].start >= found.end()}
+    return not stems.isdisjoint(aligned.weights) and stems - function_stems(LANGUAGE) <= {*aligned.stems}
 
 
 def of_the_rest(aligned: Alignment) -> Clash | bool | None:
@@ -263,14 +283,18 @@ def _of_others_only(aligned: Alignment, line: Line) -> Clash | None:
 
 
 def _for_another_reason(aligned: Alignment, line: Line) -> Clash | None:
-    """Find "because of a flood" (in no passage) where the evidence says "because of a strike"."""
+    """Find "because of a flood" where the evidence says "because of a strike"."""
     cause = _CAUSE.search(aligned.text)
     other = _CAUSE.search(line.text) if cause else None
     if cause is None or other is None:
         return None
     inside = [j for j in aligned.behind(cause.end()) if j in aligned.weight]
     theirs = line.behind(other.end())
-    if not inside or not theirs or any(aligned.told(j, line) or aligned.is_known(aligned.stems[j]) for j in inside):
+    before = [j for j in aligned.content if inside and j < inside[0]]
+    held = sum(aligned.weight[j] * bool(aligned.found(j, line)[1]) for j in before)
+    same = held >= WHOLE * sum(map(aligned.weight.__getitem__, before))  # else the cause may be that of something else
+    told = (aligned.found(j, line)[1] or not (same or not aligned.is_known(aligned.stems[j])) for j in inside)
+    if not inside or not theirs or any(told):
         return None
     return line.clash("cause", aligned.around(inside[0]), line.around(theirs[0]))
 

@@ -23,6 +23,8 @@ _DETERMINERS = frozenset(["the", "a", "an", "its", "his", "her", "their", "our"]
 _DEPENDING = frozenset(("depending", "depends", "if", "whether"))
 _BEING = frozenset(("is", "was", "are", "were", "can", "may", "does", "did"))
 _GIVING = frozenset(("from", "to"))
+_REFERRING = frozenset(("it", "them"))
+_LIMITING = frozenset(("most", "least"))
 _COMPARING = frozenset(("more", "less", "fewer"))  # these are also parts of limits and comparisons
 LONG = 22  # words; the clauses of longer sentences are rarely parallel
 
@@ -90,7 +92,9 @@ def _denies_rest(aligned: Alignment, i: int, line: Line) -> bool:
 
 def _of_another(aligned: Alignment, i: int, line: Line) -> bool:
     """Return whether one of the next two words is only in other sentences: "not treat *viral* infections"."""
+    light = pronouns(aligned.language) | word_set("function")
     beside = (j for j in aligned.content if i < j <= i + 2 and aligned.clauses[j] == aligned.clauses[i])
+    beside = (j for j in beside if aligned.words[j] not in light)  # not "read *your* data"
     return any(not aligned.told(j, line) and aligned.library.has(aligned.stems[j]) for j in beside)
 
 
@@ -279,6 +283,7 @@ def _sides_of(aligned: Alignment, i: int) -> Sides:
     stem, language, kind = aligned.tokens[i].stem, aligned.language, aligned.tokens[i].kind
     against = opposites(stem, language) if kind == WORD or (i and kind == NAME) else frozenset()
     limit = aligned.word(i + 1) == "than" and any(one.at == i + 2 and one.bound for one in aligned.quantities)
+    limit = limit or (aligned.words[i] in _LIMITING and any(i - 3 <= one.last <= i - 2 for one in aligned.quantities))
     both = not against.isdisjoint(set(aligned.stems) - _COMPARING)
     if not against or both or limit or (aligned.denies(i) and aligned.words[i] not in word_set("complements")):
         return [], []
@@ -371,6 +376,8 @@ def crossed(aligned: Alignment) -> Clash | None:
         for (one, here), (other, there) in combinations(halves, 2):
             if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
                 continue
+            if there < here and not _REFERRING.isdisjoint(line.words[p] for p in line.inside(here) if p > here):
+                continue  # "data is encrypted, so our staff cannot read *it*"
             ended = not done.isdisjoint(line.inside(there))  # "and concluded" for "ended"
             if _goes_on(line, there, verbs("sure past") if ended else frozenset()):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ragstone.judges.embedded.alignment import MOSTLY, Alignment, Clash, Line
+from ragstone.judges.embedded.alignment import MOSTLY, SAME, Alignment, Clash, Line
 from ragstone.judges.embedded.parsed_statement import SCOPE, ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, word_set
 from ragstone.judges.embedded.verbs import finite
@@ -22,7 +22,7 @@ _PAST: Final = _HAVING | {"was", "were", "did"}
 _BOUND: Final = frozenset(("set", "going", "due", "want", "wants", "wanted"))  # plans only before "to" and a verb
 _AGREED: Final = frozenset(("agreed", "decided", "resolved", "voted"))
 _SEEKING: Final = frozenset(("apply", "applies", "applied", "applying", "looking"))  # plans only before "for"
-_OPEN: Final = frozenset(("can", "should", "must", "might", "may", "could", "would", "want", "if", "when"))
+_OPEN: Final = frozenset(("can", "should", "must", "might", "may", "could", "would", "want", "if", "when", "able"))
 
 
 def asks(text: str) -> bool:
@@ -99,7 +99,7 @@ def unrealised(aligned: Alignment) -> Clash | None:
             if foreseen or (by < 0) != ahead or (ahead and not _is_past(line, place)):
                 return None
             same = line.tokens[place].stem == aligned.stems[i] or (past and i == verb)
-            if clash is None and same and held >= MOSTLY * rest:
+            if clash is None and same and held >= (SAME if i == verb else MOSTLY) * rest:
                 clash = line.clash("doubt", aligned.around(i), line.around(max(by, 0) or place))
     return clash
 
@@ -149,7 +149,8 @@ def _asserted(aligned: Alignment) -> tuple[int, bool]:
     light = word_set("light") | verbs("adverbs")
     behind = (i for i in aligned.content if i > at and aligned.words[i] not in light)
     i = next(behind, -1) if aligned.word(at + 1) != "to" else -1
-    return i, word in _PAST and (word not in _HAVING or _past(aligned, i))
+    done = _past(aligned, i) or aligned.word(i) in verbs("base")  # "has cut"
+    return i, word in _PAST and (word not in _HAVING or done)
 
 
 def _governed(side: ParsedStatement, i: int, governing: frozenset[str]) -> int:

@@ -9,6 +9,7 @@ from typing import Final
 from ragstone.judges.embedded.alignment import NEARLY, Alignment, Clash, Line
 from ragstone.judges.embedded.days import DAY_NAMES
 from ragstone.judges.embedded.model import CONTENT
+from ragstone.judges.embedded.quantities import months
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
 from ragstone.judges.embedded.words import function_stems
 
@@ -28,22 +29,33 @@ _OWN: Final = re.compile(
 _ENDS: Final = re.compile(r"[;.]|\s[-\u2013\u2014]\s|,\s(?:but|and|so)\b")
 _PERHAPS: Final = frozenset(("maybe", "perhaps", "possibly", "probably"))
 _CLOSED: Final = frozenset(("closed", "shut"))
+OMISSION: Final = "omission"  # the kind of clash
 _IS: Final = frozenset(("is", "are", "was", "were"))
 
 
 def on_closed_day(aligned: Alignment) -> Clash | None:
     """Find "on Saturday and Sunday from 9:00 to 14:00" where the evidence says "closed on Sundays"."""
-    opens = not word_set("reached").isdisjoint(aligned.words) or any(
-        one.dimension == "clock" for one in aligned.quantities
-    )
+    timed = any(one.dimension == "clock" for one in aligned.quantities)
+    opens = timed or not word_set("reached").isdisjoint(aligned.words)
     if not opens or not _CLOSED.isdisjoint(aligned.words) or any(aligned.negated):
         return None
     for i in aligned.content:
-        lines = aligned.having(aligned.stems[i]) if aligned.stems[i] in DAY_NAMES else []
+        dated = aligned.stems[i] in DAY_NAMES or aligned.words[i] in months()
+        lines = aligned.having(aligned.stems[i]) if dated else []
         places = [(line, p) for line in lines for p in line.places[aligned.stems[i]]]
-        if places and all(not _CLOSED.isdisjoint(line.words[k] for k in line.inside(p)) for line, p in places):
+        if places and all(_is_closed(line, p) for line, p in places):
             return places[0][0].clash("negation", aligned.around(i), places[0][0].around(places[0][1]))
     return None
+
+
+def _is_closed(line: Line, p: int) -> bool:
+    """Return whether a sentence says that something is closed on a day: "closed on Sundays and in August"."""
+    states = (word for word in reversed(line.words[:p]) if word in _CLOSED | word_set("reached"))
+    return next(states, "") in _CLOSED or not _CLOSED.isdisjoint(line.words[k] for k in line.inside(p))
+
+
+Omission = tuple[range, Collection[int]]
+"""The words of a sentence that a statement may leave out, and those that it then has to repeat."""
 
 
 def unqualified(aligned: Alignment) -> Clash | None:
@@ -51,70 +63,62 @@ def unqualified(aligned: Alignment) -> Clash | None:
     if aligned.language != LANGUAGE:
         return None
     for line in aligned.carriers(2):
-        for first, kind, part in (*_conditions(aligned, line), *_beliefs(aligned, line), *_kinds(aligned, line)):
-            if _says(aligned, line, part):
-                return line.clash(kind, aligned.around(aligned.content[0]), line.around(first))
+        for left, rest in (*_conditions(aligned, line), *_beliefs(aligned, line), *_kinds(aligned, line)):
+            if _says(aligned, line, rest):
+                return line.clash(OMISSION, aligned.around(aligned.content[0]), line.quote(left[0], left[-1]))
     return None
 
 
-def _conditions(aligned: Alignment, line: Line) -> Iterator[tuple[int, str, Collection[int]]]:
-    """Yield the first word of each condition that the statement does not mention, and the rest of the sentence."""
+def _conditions(aligned: Alignment, line: Line) -> Iterator[Omission]:
+    """Yield each condition that the statement does not mention."""
     if _OWN.search(aligned.text):
         return
+    light, known = function_stems(LANGUAGE), {*aligned.stems, *aligned.asked}
     general = any(map(aligned.denies, range(len(aligned.tokens)))) or not word_set("universal").isdisjoint(
         aligned.words
     )
-    denied = any(map(line.denies, range(len(line.tokens))))
     found = [*_IF.finditer(line.text)]
-    if general and denied:
+    if general and any(map(line.denies, range(len(line.tokens)))):
         found += _LIMIT.finditer(line.text)
-    light, known = function_stems(LANGUAGE), {*aligned.stems, *aligned.asked}
     for one in found:
         if one.start() and one[0][0].isupper():
             continue  # the heading of another sentence
-        start = one.end()
-        end = _ENDS.search(line.text, start)
-        comma = line.text.find(",", start) if not one.start() else -1
-        stop = min(at for at in (comma, end.start() if end else len(line.text), len(line.text)) if at >= 0)
-        inside = [p for p, token in enumerate(line.tokens) if start <= token.start < stop]
-        stems = {line.tokens[p].stem for p in inside} - light
+        end = _ENDS.search(line.text, one.end())
+        stop = end.start() if end else len(line.text)
+        comma = line.text.find(",", one.end(), stop) if not one.start() else -1
+        left = [p for p, token in enumerate(line.tokens) if one.start() <= token.start < (stop if comma < 0 else comma)]
+        stems = {line.tokens[p].stem for p in left if line.tokens[p].start >= one.end()} - light
         told = {stem for stem in stems if aligned.library.weight(stem) >= TELLING}
         if told and all(stem not in known and known.isdisjoint(likes(stem, LANGUAGE)) for stem in told):
-            yield inside[0], "condition", {*range(len(line.tokens))}.difference(inside)
+            yield range(left[0], left[-1] + 1), {*range(len(line.tokens))}.difference(left)
 
 
-def _beliefs(aligned: Alignment, line: Line) -> Iterator[tuple[int, str, Collection[int]]]:
-    """Yield each word that calls something a belief or likely, and what is believed."""
-    weak = word_set("believing") | _PERHAPS | word_set("unsure") | {"according"}
-    if not weak.isdisjoint(aligned.words):
+def _beliefs(aligned: Alignment, line: Line) -> Iterator[Omission]:
+    """Yield the words that call something a belief, or likely."""
+    if not (word_set("believing") | _PERHAPS | word_set("unsure") | {"according"}).isdisjoint(aligned.words):
         return
     for p, word in enumerate(line.words):
         if word in _PERHAPS:
-            yield p, "doubt", line.inside(p)
+            yield range(p, p + 1), line.inside(p)
         elif word in word_set("believing"):
             passive = line.word(p - 1) in _IS and line.word(p + 1) == "to"
             end = _ENDS.search(line.text, line.tokens[p].end)
-            stop = end.start() if end else len(line.text)
-            yield (
-                p,
-                "doubt",
-                [k for k, token in enumerate(line.tokens) if k != p and (passive or k > p) and token.start < stop],
-            )
+            behind = [k for k in range(p + 1, len(line.tokens)) if not end or line.tokens[k].start < end.start()]
+            left = range(p - 1, p + 2) if passive else range(line.inside(p).start, p + 1)
+            yield left, [*range(p), *behind] if passive else behind
 
 
-def _kinds(aligned: Alignment, line: Line) -> Iterator[tuple[int, str, Collection[int]]]:
-    """Yield "full-time" of "all full-time employees" where the statement is about all or just "employees"."""
+def _kinds(aligned: Alignment, line: Line) -> Iterator[Omission]:
+    """Yield "all full-time employees" where the statement is about all or just "employees"."""
     universal, known = word_set("universal"), {*aligned.stems, *aligned.asked}
     at = int(aligned.word(0) in universal)
     if at not in aligned.weight or not (at or aligned.words[0].endswith("s")) or any(aligned.negated):
         return
     for p in aligned.found(at, line)[0]:
         first = next((k for k in range(p - 1, max(-1, p - 4), -1) if line.words[k] in universal), p)
-        kind = range(first + 1, p)
-        if kind and all(
-            aligned.library.weight(line.tokens[k].stem) >= CONTENT and line.tokens[k].stem not in known for k in kind
-        ):
-            yield first, "quantity", {*range(len(line.tokens))}.difference(kind)
+        stems = [token.stem for token in line.tokens[first + 1 : p]]
+        if stems and known.isdisjoint(stems) and min(map(aligned.library.weight, stems)) >= CONTENT:
+            yield range(first, p + 1), {*range(len(line.tokens))}.difference(range(first + 1, p))
 
 
 def _says(aligned: Alignment, line: Line, part: Collection[int]) -> bool:

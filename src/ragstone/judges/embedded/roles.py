@@ -428,9 +428,7 @@ def _sorts(of: Holder) -> set[str]:
     plural = word.endswith("s") and not word.endswith("ss")
     named = token.kind == NAME and token.stem not in peoples() and not (head == 0 and listed(token.stem))
     named = named or (side.text[token.start].isupper() and not listed(token.stem))
-    found = (
-        {"name"} if named and (plural or not determined or of.run[0] < of.run[1]) else set()
-    )  # not "the Oscar winner"
+    found = {"name"} if named and (plural or not determined or of.run[0] < of.run[1]) else set()  # not "the Oscar"
     if plural and not determined and (token.kind == WORD or not head):
         found.add("class")
     return found or ({"thing"} if determined else {""})
@@ -443,9 +441,11 @@ def turned(aligned: Alignment) -> Clash | None:
     things = [(i, i) for i in nouns] if plain else []
     for one, other in chain(pairwise(aligned.names), pairwise(things)):
         between = [i for i in aligned.content if one[1] < i < other[0] and aligned.tokens[i].kind == WORD]
+        if not any(listed(aligned.stems[i]) or aligned.quote(i, i)[:2].isupper() for _, i in (one, other)):
+            between = [i for i in between if verbal(aligned.stems[i])] or between  # "McGregor managed to defeat Cole"
         between = [] if not aligned.same_roles.isdisjoint(between) else between
         near = between and between[0] - one[1] <= 3 and other[0] - between[0] <= 5
-        near = near and "and" not in aligned.words[between[0] : other[0]]  # "A is written in Rust and B in Go"
+        near = near and "and" not in aligned.words[between[0] : other[0]]  # "written in Rust and B in Go"
         stem = aligned.stems[between[0]] if near else ""
         if near and (not listed(stem) or verbal(stem) or aligned.words[between[0]] in word_set("dealing")):
             for line in aligned.lines[:3]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ragstone.judges.embedded.alignment import MOSTLY, Alignment, Clash
+from ragstone.judges.embedded.alignment import MOSTLY, WHOLE, Alignment, Clash
 from ragstone.judges.embedded.arithmetic import compared, measured
 from ragstone.judges.embedded.conditions import condition, exception, of_the_rest, permitted, separate
 from ragstone.judges.embedded.contrasts import crossed, graded, opposite, polarity
@@ -21,6 +21,7 @@ from ragstone.judges.embedded.qualified import on_closed_day, unqualified
 from ragstone.judges.embedded.roles import misattributed, turned
 from ragstone.judges.embedded.substitutions import addition, replaced
 from ragstone.judges.embedded.values import values
+from ragstone.judges.embedded.words import NUMBER
 from ragstone.segment import shortened
 
 VALUES: Final = frozenset(("number", "limit"))
@@ -31,8 +32,8 @@ def clash(aligned: Alignment) -> Clash | None:
     """Find the first slot that differs from the evidence: numbers, then names, then the rest.
 
     If no passage has a number and a name, both are reported. Only another value, or a negation or another order in a
-    nearly identical sentence, is a contradiction: in real answers, the nearest sentence with the opposite is mostly
-    about something else.
+    nearly identical sentence, is a contradiction: in real answers, the nearest sentence with the opposite, or with a
+    value if passages also have that of the statement, is mostly about something else.
     """
     found = _clash(aligned)
     if found is None or not found.has:
@@ -40,7 +41,8 @@ def clash(aligned: Alignment) -> Clash | None:
     line = aligned.line(found.passage, found.sentence)
     other = {one.at for one in aligned.quantities if not aligned.found(one.at, line)[0]}
     wanted = aligned.total - sum(aligned.weight.get(i, 0.0) for i in other)
-    same = found.kind in VALUES and aligned.weight_in(line) >= MOSTLY * wanted
+    known = all(aligned.is_known(aligned.stems[i]) for i in aligned.content if aligned.tokens[i].kind == NUMBER)
+    same = found.kind in VALUES and aligned.weight_in(line) >= (WHOLE if known else MOSTLY) * wanted
     return found._replace(same=found.same or same or (found.kind in REVERSED and aligned.matches(line)))
 
 

@@ -21,6 +21,7 @@ from ragstone.judges.embedded.claims import in_full
 from ragstone.judges.embedded.evidence import WORDS_NAMED, Finding, find
 from ragstone.judges.embedded.library import Library, Stretch
 from ragstone.judges.embedded.model import CONTENT, assignment_cuts, model, probability
+from ragstone.judges.embedded.qualified import OMISSION
 from ragstone.judges.embedded.stated import NO_ANSWER, restated, stated, triviality, unmarked
 from ragstone.judges.embedded.statement import Statement, masks_of
 from ragstone.judges.embedded.thesaurus import likes
@@ -236,6 +237,10 @@ def differing(
         reason = f"not found: {clash.says} (support {chance:.2f}; nearest: {name(windows[0])})"
         return SupportOutcome(chance, windows, reason, quotes=quotes)
     at = library.window(Stretch(clash.passage, clash.sentence, clash.sentence))
+    if clash.kind == OMISSION:
+        return SupportOutcome(
+            chance, windows, f'not found: leaves out "{clash.has}" ({name(at)}; support {chance:.2f})', quotes=quotes
+        )
     has = f', about "{clash.has}"' if clash.kind == "subject" else f" says {_marked(clash.has)}"
     where, says = f"{name(at)}{has} (support {chance:.2f})", _marked(clash.says)
     reason = f"contradicted: says {says}; {where}" if clash.same else f"not found: {says}; nearest: {where}"

@@ -12,7 +12,7 @@ from typing import Final
 
 from ragstone.judges.embedded.alignment import FITS, MOSTLY, Alignment, Clash, Line
 from ragstone.judges.embedded.arithmetic import computable, derived
-from ragstone.judges.embedded.conditions import is_part
+from ragstone.judges.embedded.conditions import excepted, is_part
 from ragstone.judges.embedded.contrasts import foreign
 from ragstone.judges.embedded.parsed_statement import ParsedStatement, marks_item, of_name
 from ragstone.judges.embedded.quantities import MONTH, PRICE, RANK, Quantity, agree, rivals
@@ -104,7 +104,7 @@ def _number(
             if theirs.at in known(line):
                 if agree(one, theirs) and not (lasting and theirs.dimension == "clock"):
                     same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif rivals(one, theirs) and (named or not of_name(line, theirs)):
+            elif rivals(one, theirs) and (named or not of_name(line, theirs)) and not excepted(aligned, line):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     groups = {(line, theirs.group) for _, line, theirs in same if theirs.group >= 0}
     other = [held for held in other if (held[1], held[2].group) not in groups]  # "3, 5 or 7 nodes"
