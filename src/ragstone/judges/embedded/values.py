@@ -283,6 +283,9 @@ def _absent(
         rival = min(fitting, key=lambda found: _ratio(found[2].value, one.value))
     for line, theirs in every if one.dimension not in ("", "date", MONTH) else ():
         if theirs.written == one.written and theirs.dimension not in ("", RANK):
+            bare = "century" if one.dimension == RANK else one.unit.rstrip("\u00b2\u00b3")
+            if theirs.unit == bare != one.unit:
+                return None  # "18th and 19th centuries"; "150 km" may have lost its superscript
             rival = 1.0, line, theirs  # the same number with another unit
     if rival is None:
         return Clash("number", says)
