@@ -517,4 +517,4 @@ def test_a_word_that_was_not_found_is_shown_below_a_supported_claim() -> None:
         shown = ragstone("show", "last", "h").flat
         assert shown.count("found in passage 1") == 1
         assert 'found in passage 1, apart from "fresh"' in shown
-        assert "says information is missing, and the contexts do not contain it" in shown
+        assert "says information is missing, and the passages do not contain it" in shown
