@@ -21,6 +21,7 @@ from ragstone import api
 from ragstone.analysis.run import Run
 from ragstone.errors import StoreError
 from ragstone.store import connection as store_module
+from ragstone.store.batches import BatchStore, Owner
 from ragstone.store.database import CallRow, ResultRow, Store
 from ragstone.testing import FakeServer, ScriptedJudge
 
@@ -356,6 +357,20 @@ def test_a_store_that_is_gone_ends_the_run(how: str, tmp_path: Path) -> None:
 
 
 # ---- old
+
+
+def test_batches_of_the_fifth_version_are_on_one_bill() -> None:
+    """Its tries in a billed batch were on that bill."""
+    text = resources.files("ragstone.store").joinpath("schema.sql").read_text(encoding="utf-8")
+    with opened() as connection:
+        connection.executescript(text.split("-- version 6")[0])
+        for number, status in ((1, "billed"), (2, "done")):
+            connection.execute("INSERT INTO batches VALUES (?, 'b', 'j', x'', '', NULL, ?, 1.0, '')", (number, status))
+            connection.execute("INSERT INTO batch_tries VALUES (?, ?, 2, 'lost')", (b"k%d" % number, number))
+        connection.execute("PRAGMA user_version = 5")
+    with BatchStore(PATH) as store:
+        assert store._reader.execute("SELECT billed FROM batch_tries ORDER BY batch").fetchall() == [(2,), (0,)]
+        assert store.uncharged(Owner("b"), 3) == (2, 2)
 
 
 def test_a_store_of_the_first_version_opens_with_all_it_had() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from ragstone.errors import StoreError
 
-VERSION: Final = 5
+VERSION: Final = 6
 PATIENCE: Final = 30.0
 """Seconds to wait for another process that is writing."""
 ELSEWHERE: Final = "choose another place with --store"

@@ -92,8 +92,7 @@ CREATE TABLE batch_tries (      -- calls that batches ended without; one more tr
   key      BLOB NOT NULL UNIQUE,
   batch    INTEGER NOT NULL REFERENCES batches (id) ON DELETE CASCADE, -- the last one
   tries    INTEGER NOT NULL,
-  reason   TEXT NOT NULL,
-  billed   INTEGER NOT NULL DEFAULT 0 -- how many of the tries are on a bill
+  reason   TEXT NOT NULL
 );
 CREATE TABLE kept_calls (       -- calls in use although no run has them
   owner    TEXT NOT NULL,       -- what needs them again, such as a test that passed
@@ -112,3 +111,7 @@ CREATE TABLE runs_5 (
 INSERT INTO runs_5 SELECT id, name, started, finished, status, spec, summary FROM runs;
 DROP TABLE runs;
 ALTER TABLE runs_5 RENAME TO runs;
+
+-- version 6
+ALTER TABLE batch_tries ADD COLUMN billed INTEGER NOT NULL DEFAULT 0; -- how many of the tries are on a bill
+UPDATE batch_tries SET billed = tries WHERE batch IN (SELECT id FROM batches WHERE status = 'billed');
