@@ -399,18 +399,19 @@ def test_validate_and_run_agree_on_what_is_to_be_named() -> None:
             said = why.replace(f"with -m {name}, ", "").removesuffix(HOW_TO_ADD.format(name))
             assert f"{name} all 1 {said}" in able
     screen = ragstone("run", "a.jsonl").flat
-    more = re.search(r"(\d+) more metrics skipped; to see why, run ragstone validate a.jsonl", screen)
+    more = re.search(r"(\d+) more metrics skipped; to see why, run: ragstone validate a.jsonl", screen)
     assert sum(why in screen for why in left_out.values()) >= 2, "one reason is told, of several metrics"
     assert len({why for why in left_out.values() if why in screen}) == 1
     assert more
     assert int(more[1]) == sum(why not in screen for why in left_out.values())
     assert ragstone("run", "a.jsonl", "-q", "-m", "nugget_recall").code == 0
-    write("b.jsonl", {**{name: value for name, value in row(1).items() if name != "response"}, "its answer": "Steel."})
-    mapped = ("b.jsonl", "--field", "response=its answer", "--on-error", "skip")
+    other = {name: value for name, value in row(1).items() if name != "response"}
+    write("b 1.jsonl", {**other, "its answer": "Steel."})
+    mapped = ("b 1.jsonl", "--field", "response=its answer", "--on-error", "skip")
     for words in (("run", *mapped), ("estimate", *mapped), ("show",)):
-        shown = ragstone(*words).flat
+        shown = ragstone(*words).flat.replace("\\ ", "")
         options = "--field 'response=its answer'" + " --on-error skip" * (words[0] != "show")
-        assert f"to see why, run ragstone validate b.jsonl {options} " in shown, words
+        assert f"to see why, run: ragstone validate 'b 1.jsonl' {options} " in shown, words
 
 
 def test_what_no_metric_can_use_is_said_with_its_columns() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -116,7 +117,7 @@ def _facts(estimate: Estimate, following: str, source: str) -> RenderableType:
     judges = {called(row.judge) for row in estimate.rows if not row.free}
     by = f" by {next(iter(judges))}" if len(judges) == 1 else ""  # what was assumed names its judge among several
     assumed = estimate.assumed.items() if judges else ()
-    told = {
+    told: dict[str, Iterable[str | Command]] = {
         "Basis": [f"{flat(what.removesuffix(by))}: {how}" for what, how in assumed],
         "Alone": alone,
         "Tokens": [f"{flat(judge).partition('@')[0]}: {how}" for judge, how in estimate.counted.items()],

@@ -225,15 +225,14 @@ def _retries_said(bill: Mapping[str, Any]) -> str:
     return f"{said}; average wait {duration(waited / bill['retried'])}" if waited else said
 
 
-def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str]:
+def left_out_lines(reasons: Sequence[tuple[str, str]], source: str) -> list[str | Command]:
     """Return the skipped metrics with the most common reason; ``validate`` shows all reasons."""
-    told = [f"{names}: {why}" for names, why in reasons]
     if len(reasons) <= REASONS:
-        return told
+        return [f"{names}: {why}" for names, why in reasons]
     most = max(reasons, key=lambda reason: reason[0].count(","))
     count = sum(names.count(",") + 1 for names, _ in reasons) - most[0].count(",") - 1
-    command = f"ragstone validate {flat(source) or 'FILE'}"
-    return [": ".join(most), f"{plural(count, 'more metric')} skipped; to see why, run {command}"]
+    command = Command(f"ragstone validate {source or 'FILE'}")
+    return [": ".join(most), f"{plural(count, 'more metric')} skipped; to see why, run:", command]
 
 
 def _files(run: Run, place: Place) -> list[Row]:

@@ -253,9 +253,10 @@ def facts(rows: Iterable[Row], label_width: int = LEFT - 2) -> Table:
     return table
 
 
-def told_rows(label: str, lines: Iterable[str], style: str = "") -> list[Row]:
-    """Return the row of ``facts`` with lines of our own text; none without lines."""
-    return [(label, found)] if (found := [Prose(line, style) for line in lines]) else []
+def told_rows(label: str, lines: Iterable[str | Command], style: str = "") -> list[Row]:
+    """Return the row of ``facts`` with lines of our own text, and commands; none without lines."""
+    found = [Prose(line, style) if isinstance(line, str) else line for line in lines]
+    return [(label, found)] if found else []
 
 
 def indented(block: RenderableType) -> Padding:
