@@ -228,7 +228,7 @@ def test_a_step_without_labels_is_refused_before_the_run(tmp_path: Path) -> None
     [
         (
             [row(), {"id": "a", "relevant": []}],
-            r"labels\.jsonl:2: not a label \(keys: id, relevant\); expected label rows",
+            r"^\S*/labels\.jsonl:2: not a label \(keys: id, relevant\); expected label rows",
         ),
         ([{"record": "a", "unit": "a/claim/1", "task": "support"}], r"labels\.jsonl: no labels found"),
         ([row(task="suport")], r"claim/1 has the task 'suport'; expected one of support, assign, "),

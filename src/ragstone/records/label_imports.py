@@ -80,7 +80,7 @@ def rows_of(path: Path | str) -> Generator[tuple[str, Row], None, None]:
 
     Raise RecordError for an unreadable row.
     """
-    origin = origin_of(Path(path))
+    origin = origin_of(Path(path), name=str(path))
     with closing(reader_of(origin, frozenset(("record", "unit", "label")))(origin, Mapper(Fields(), {}))) as items:
         for where, item in items:
             if isinstance(item, RecordError):
