@@ -327,7 +327,8 @@ def test_no_message_repeats_a_key() -> None:
         ({"max_cost": float("nan")}, "max_cost nan; expected a number of at least 0"),
         ({"max_cost": True}, "max_cost True; expected a number of at least 0"),
         *(({"cascade_error": odd}, f"cascade_error {shown}; expected a number above 0 and below 0.5")
-          for odd, shown in ((0.0, "0"), (0.5, "0.5"), (2.0, "2"), (float("nan"), "nan"), ("0.1", "'0.1'"))),
+          for odd, shown in ((0.0, "0"), (0.5000001, "0.5000001"), (2.0, "2"), (float("nan"), "nan"),
+                             ("0.1", "'0.1'"))),
         ({"max_calls": 2.0}, "max_calls 2.0; expected a whole number of at least 0"),
         ({"repeat": 0}, "repeat 0; expected a whole number from 1 to 100"),
         ({"repeat": 101}, "repeat 101; expected a whole number from 1 to 100"),

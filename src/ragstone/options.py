@@ -120,7 +120,7 @@ class Option(Struct, frozen=True, kw_only=True, eq=False):
             number = isinstance(value, int if self.kind is int else int | float) and not isinstance(value, bool)
             fine = number and self._within(value)  # type: ignore[arg-type]
         if not fine:
-            shown = f"{value:g}" if self.kind is float and isinstance(value, float) else repr(value)
+            shown = repr(value).removesuffix(".0") if self.kind is float else repr(value)
             raise ConfigError(f"{where or self.label} {shown}; expected {self.expected}")
 
     def _within(self, number: float) -> bool:
