@@ -76,6 +76,8 @@ def evaluated(
     """
     drawn = RunDisplay(flat(source), quiet, forgets=options.no_cache)
     earlier = _run_in(options.out)
+    store = str(earlier.get("store", ""))
+    left = f", which are still in the store (run {earlier.get('run')} in {store})" if Path(store).is_file() else ""
     try:
         with drawn.going_on():
             finished = work(replace(options, on_start=drawn.start))
@@ -98,11 +100,7 @@ def evaluated(
             _show_partial(drawn.progress, options, page, failed=failed)
         raise
     if earlier.get("input", "") not in ("", finished.spec.get("input")):
-        place = f"run {earlier.get('run')} in {earlier.get('store')}"
-        say(
-            "note",
-            f"{options.out}: replaced the results for {earlier['input']}, which are still in the store ({place})",
-        )
+        say("note", f"{options.out}: replaced the results for {earlier['input']}{left}")
     return finished
 
 
