@@ -21,8 +21,9 @@ from ragstone.judges.embedded.alignment import (
 from ragstone.judges.embedded.contrasts import opposed
 from ragstone.judges.embedded.model import CONTENT
 from ragstone.judges.embedded.parsed_statement import AUXILIARIES, SCOPE, ParsedStatement
-from ragstone.judges.embedded.quantities import PRICE, Quantity
+from ragstone.judges.embedded.quantities import PRICE, Quantity, agree
 from ragstone.judges.embedded.thesaurus import LANGUAGE, opposites, slot_lists, word_set
+from ragstone.judges.embedded.verbs import listed as verbs
 from ragstone.judges.embedded.words import NAME, function_stems, listed_words, pronouns
 
 EXCEPTED = 0.7  # minimum share of a statement in a sentence for its exception to count
@@ -74,7 +75,9 @@ def exception(aligned: Alignment) -> Clash | bool | None:
             continue  # "it can be cancelled", evidence: "it goes on unless it is cancelled"
         every = [j for j, word in enumerate(aligned.words) if word in word_set("universal")]
         free = [any(one.dimension == PRICE for one in side.quantities) for side in (aligned, line)]
-        if inside and (denied or free[0] != free[1] or opposed(aligned, line, range(len(aligned.tokens)))):
+        own = (one for one in line.quantities if one.at > spots[-1])
+        said = any(agree(one, theirs) for theirs in own for one in aligned.quantities)  # "except members, who pay 5"
+        if inside and (denied or said or free[0] != free[1] or opposed(aligned, line, range(len(aligned.tokens)))):
             return True
         if inside or every:
             has = line.quote(max(0, begin - 1 - found[0].count(" ")), spots[-1])
@@ -82,11 +85,13 @@ def exception(aligned: Alignment) -> Clash | bool | None:
     return None
 
 
-def excepted(aligned: Alignment, line: Line) -> bool:
-    """Return whether a statement is about what a sentence excepts: "members" of "5 euros, except for members"."""
+def excepted(aligned: Alignment, line: Line, at: int) -> bool:
+    """Return whether a word is not about the statement: "5", of members, in "5 euros, except for members, who ..."."""
     found = None if _excepting().search(aligned.text) else _excepting().search(line.text)
     inside = line.inside(line.behind(found.end())[0]) if found and line.behind(found.end()) else range(0)
     stems = {line.tokens[p].stem for p in inside if found and line.tokens[p].start >= found.end()}
+    if found is None or line.tokens[at].start > found.start():
+        return False
     return not stems.isdisjoint(aligned.weights) and stems - function_stems(LANGUAGE) <= {*aligned.stems}
 
 
@@ -316,6 +321,8 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
         for theirs in _permissions(line):
             start = theirs[0] + 1
             inside = line.inside(theirs[0])
+            if line.word(inside.stop) == "or" and line.word(inside.stop + 1) in verbs("base"):  # "cannot smoke or cook"
+                inside = range(inside.start, line.inside(inside.stop).stop)
             told = (aligned.stems[j] in spoken or any(p < start for p in aligned.found(j, line)[0]) for j in subject)
             there = {j: places for j in rest if (places := aligned.found(j, line)[0])}
             held = [j for j, places in there.items() if any(p > start and p in inside for p in places)]

@@ -161,7 +161,10 @@ def _denials(side: ParsedStatement, i: int, other: ParsedStatement) -> int | Non
             )
             if (side.words[k] in until and count) or (opens and not priced):
                 return None  # "free of nuts" and "nut-free" are negations, "free on Sundays" is a price
-    return count
+    start = side.inside(i).start
+    return count or int(
+        side.word(start) == "or" and any(side.negated[start + 1 : start + 2])
+    )  # "cannot smoke or *cook*"
 
 
 def opposed(aligned: Alignment, line: Line, places: Iterable[int]) -> bool:
@@ -376,7 +379,8 @@ def crossed(aligned: Alignment) -> Clash | None:
         for (one, here), (other, there) in combinations(halves, 2):
             if line.clauses[here] == line.clauses[there] or aligned.clauses[one] != aligned.clauses[other]:
                 continue
-            if there < here and not _REFERRING.isdisjoint(line.words[p] for p in line.inside(here) if p > here):
+            behind = (line.words[p] for p in line.inside(here) if p > here and line.word(p + 1) not in _BEING)
+            if there < here and not _REFERRING.isdisjoint(behind):
                 continue  # "data is encrypted, so our staff cannot read *it*"
             ended = not done.isdisjoint(line.inside(there))  # "and concluded" for "ended"
             if _goes_on(line, there, verbs("sure past") if ended else frozenset()):

@@ -22,6 +22,7 @@ _PAST: Final = _HAVING | {"was", "were", "did"}
 _BOUND: Final = frozenset(("set", "going", "due", "want", "wants", "wanted"))  # plans only before "to" and a verb
 _AGREED: Final = frozenset(("agreed", "decided", "resolved", "voted"))
 _SEEKING: Final = frozenset(("apply", "applies", "applied", "applying", "looking"))  # plans only before "for"
+_GRANTED: Final = frozenset(("granted", "awarded"))
 _OPEN: Final = frozenset(("can", "should", "must", "might", "may", "could", "would", "want", "if", "when", "able"))
 
 
@@ -96,7 +97,13 @@ def unrealised(aligned: Alignment) -> Clash | None:
         for place in aligned.found(i, line)[0]:
             by = _governed(line, place, future if past else word_set("planned"))
             foreseen = ahead and not word_set("planned").isdisjoint(line.words)  # "won, as expected"
-            if foreseen or (by < 0) != ahead or (ahead and not _is_past(line, place)):
+            granted = any(line.words[k] in _GRANTED and not line.negated[k] for k in range(place, len(line.tokens)))
+            if (
+                foreseen
+                or (granted and past and not ahead)
+                or (by < 0) != ahead
+                or (ahead and not _is_past(line, place))
+            ):
                 return None
             same = line.tokens[place].stem == aligned.stems[i] or (past and i == verb)
             if clash is None and same and held >= (SAME if i == verb else MOSTLY) * rest:

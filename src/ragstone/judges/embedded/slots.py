@@ -65,7 +65,7 @@ def _clash(aligned: Alignment) -> Clash | None:
         return by_value if isinstance(by_value, Clash) else None
     agreed = False
     for check in _CHECKS:
-        if agreed and check in {polarity, opposite}:
+        if agreed and check in {polarity, opposite, crossed}:
             continue
         found = check(aligned)
         if isinstance(found, Clash):

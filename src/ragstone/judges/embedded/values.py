@@ -104,7 +104,9 @@ def _number(
             if theirs.at in known(line):
                 if agree(one, theirs) and not (lasting and theirs.dimension == "clock"):
                     same.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
-            elif rivals(one, theirs) and (named or not of_name(line, theirs)) and not excepted(aligned, line):
+            elif (
+                rivals(one, theirs) and (named or not of_name(line, theirs)) and not excepted(aligned, line, theirs.at)
+            ):
                 other.append((aligned.fit(i, line, theirs.at, itself), line, theirs))
     groups = {(line, theirs.group) for _, line, theirs in same if theirs.group >= 0}
     other = [held for held in other if (held[1], held[2].group) not in groups]  # "3, 5 or 7 nodes"
