@@ -230,7 +230,7 @@ def test_results_of_another_input_in_the_folder_are_named() -> None:
     """Once they are replaced, with the place if they still are there; the same input again says nothing."""
     for name in ("a.jsonl", "b.jsonl"):
         write(name, row(1))
-    came = []
+    came: list[str] = []
     for name in ("a.jsonl", "a.jsonl", "b.jsonl", "a.jsonl"):
         if len(came) == 3:
             shutil.rmtree(".ragstone")
