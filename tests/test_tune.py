@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_edited_by_lines_is_left_alone(text: str, tmp_path
 def test_a_threshold_is_fitted_written_and_named_in_the_signature() -> None:
     """People accept what the embedded judge refuses; with the fitted threshold a run agrees with them.
 
-    Their labels are in a table, which `tune`, `human:FILE` and `agree` read.
+    Their labels are in a table, which `tune` and `agree` read.
     """
     fields = ["record", "unit", "task", "label", "text"]
     with Path("labels.csv").open("w", encoding="utf-8", newline="") as file:
@@ -208,7 +208,8 @@ def test_a_threshold_is_fitted_written_and_named_in_the_signature() -> None:
     with closing(ragstone.evaluate(city_records()[:1], "grounding").store):
         ragstone.tune("labels.csv", city_records(), "embedded")
         assert ragstone.open_run("last").name == "records"
-    run = ragstone.evaluate(city_records(), "grounding", "claims=human:labels.csv")
+    write("labels.jsonl", city_rows())
+    run = ragstone.evaluate(city_records(), "grounding", "claims=human:labels.jsonl")
     assert f",cut={fit.after:g}|" in run.summary()["metrics"]["grounding"]["signature"]
     assert ragstone.agree(run, "labels.csv")["grounding"].items.kappa == 1
     run.store.close()

@@ -226,11 +226,8 @@ def test_a_step_without_labels_is_refused_before_the_run(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (
-            [row(), {"id": "a", "relevant": []}],
-            r"^\S*/labels\.jsonl:2: not a label \(keys: id, relevant\); expected label rows",
-        ),
-        ([{"record": "a", "unit": "a/claim/1", "task": "support"}], r"labels\.jsonl: no labels found"),
+        ([row(), {"id": "a", "relevant": []}], r"labels\.jsonl:2: 'record' is missing; expected \{record, unit"),
+        ([{"record": "a", "unit": "a/claim/1", "task": "support"}], r"labels\.jsonl:1: 'label' is missing"),
         ([row(task="suport")], r"claim/1 has the task 'suport'; expected one of support, assign, "),
         ([{"id": "a", "relevant": []}, row()], r"labels\.jsonl:2: a label row among lines of records"),
     ],

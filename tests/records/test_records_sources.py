@@ -394,7 +394,8 @@ def test_the_survey_counts_what_is_there() -> None:
         (
             (
                 "no id: records are identified by their content, so compare cannot pair a record whose response "
-                "changes; to specify an id, add e.g. --field id=question"
+                "changes; to specify an id, add --field id=NAME with the name of a field, "
+                "such as that of the question"
             ),
             1,
             "records item 4",

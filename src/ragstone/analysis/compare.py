@@ -35,7 +35,7 @@ MOVED: Final = 5
 """Default number of records listed per metric."""
 NOT_SHOWN: Final = "no significant difference"
 SAME_IDS: Final = (
-    "give each record the same id in both runs, e.g. with --field id=question "
+    "give each record the same id in both runs: --field id=NAME with the name of a field, such as that of the question "
     "(without an id, a changed response gets a new one)"
 )
 NUGGETS: Final = "nuggets"

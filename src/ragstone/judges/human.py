@@ -1,11 +1,11 @@
 """A judge that answers from human labels: a lookup, no model.
 
-A file of labels has one of two forms. Label rows, in any form that ``ragstone label import`` reads, answer every step
-that the file has rows for, and also the steps ``claims`` and ``nuggetize`` if rows include the text of their unit.
-Trace records are one JSON line each: ``{"id": …, "relevant": [keys], "utilized": [keys], "support": {response key:
-[keys]}, "supported": true or false, "sentences": {key: text}}``, with the keys of the record's sentences
-(``doc_0_s0``, ``resp_s0``). ``sentences`` holds the texts that people labelled; if one of them differs from the
-record's, the record is unjudged. Without it, keys are matched by number, and the answer says so.
+A file of labels is JSON lines in one of two forms. Label rows (``ragstone.labels``) answer every step that the file has
+rows for, and also the steps ``claims`` and ``nuggetize`` if rows include the text of their unit. Trace records are one
+line each: ``{"id": …, "relevant": [keys], "utilized": [keys], "support": {response key: [keys]}, "supported": true or
+false, "sentences": {key: text}}``, with the keys of the record's sentences (``doc_0_s0``, ``resp_s0``). ``sentences``
+holds the texts that people labelled; if one of them differs from the record's, the record is unjudged. Without it, keys
+are matched by number, and the answer says so.
 
 A unit is unjudged if it has no label, if its text has changed since it was labelled, if the label is for a different
 response, or if its annotators disagree.
@@ -18,7 +18,6 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -26,10 +25,10 @@ from typing import Any, Final
 import orjson
 from msgspec.structs import replace
 
-from ragstone.errors import ConfigError, RecordError
+from ragstone.errors import ConfigError
 from ragstone.judges.base import Call, Dialogue, Failed, InProcess, Reply
 from ragstone.judges.tracing import Label, Labelling, traced
-from ragstone.labels import TEXTLESS, LabelRow, is_label_row, text_hash, textless
+from ragstone.labels import TEXTLESS, LabelRow, is_label_row, read_labels, text_hash, textless
 from ragstone.questions import (
     SCALES,
     SPECIAL,
@@ -45,7 +44,6 @@ from ragstone.questions import (
     key_of,
     written_kind,
 )
-from ragstone.records.label_imports import form_of, label_rows, rows_of
 from ragstone.segment import folded
 from ragstone.types import TRIVIAL, Scale, Unit, Verdict
 
@@ -320,10 +318,11 @@ def _labels(path: str, annotator: str) -> Labels:
         lines = Path(path).read_bytes().removeprefix(BOM_UTF8).splitlines()
     except OSError as error:
         raise ConfigError(f"human: cannot read {path} ({error.strerror})") from error
-    first: Mapping[str, Any] = {}
-    with suppress(RecordError), closing(rows_of(path)) as rows:
-        first = next((row for _, row in rows), {})
-    if form_of(first):
+    try:
+        first = orjson.loads(next((line for line in lines if line.strip()), b""))
+    except orjson.JSONDecodeError:
+        first = None
+    if is_label_row(first):
         return _rows(path, annotator)
     if annotator:
         raise ConfigError(f"human: {path} names no annotators; remove #{annotator}")
@@ -340,9 +339,7 @@ def _labels(path: str, annotator: str) -> Labels:
 
 
 def _rows(path: str, annotator: str) -> Labels:
-    rows = list(label_rows(path))
-    if not rows:
-        raise ConfigError(f"{path}: no labels found; {NO_ROW}")
+    rows = list(read_labels(path))
     names = sorted({row.annotator for row in rows if row.annotator})
     if annotator and annotator not in names:
         raise ConfigError(f"human: no annotator '{annotator}' in {path}; it has {', '.join(names) or 'no names'}")

@@ -62,7 +62,7 @@ SAID_GOLD: Final = (
 )
 NO_ID: Final = (
     "no id: records are identified by their content, so compare cannot pair a record whose response changes; "
-    "to specify an id, add e.g. --field id=question"
+    "to specify an id, add --field id=NAME with the name of a field, such as that of the question"
 )
 PRINTED: Final = "response: a printed message object; export its content instead"
 KNOWN: Final = frozenset(SPELLINGS.values())
