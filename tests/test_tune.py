@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import signal
 import subprocess
 import sys
@@ -189,16 +188,9 @@ def test_a_file_that_cannot_be_edited_by_lines_is_left_alone(text: str, tmp_path
 
 
 def test_a_threshold_is_fitted_written_and_named_in_the_signature() -> None:
-    """People accept what the embedded judge refuses; with the fitted threshold a run agrees with them.
-
-    Their labels are in a table, which `tune` and `agree` read.
-    """
-    fields = ["record", "unit", "task", "label", "text"]
-    with Path("labels.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, fields, extrasaction="ignore")
-        table.writeheader()
-        table.writerows(row.as_json() for row in city_rows())
-    found = ragstone.tune("labels.csv", city_records(), "embedded", threshold=True, write=True)
+    """People accept what the embedded judge refuses; with the fitted threshold a run agrees with them."""
+    write("labels.jsonl", city_rows())
+    found = ragstone.tune("labels.jsonl", city_records(), "embedded", threshold=True, write=True)
     (fit,) = found.thresholds
     assert (fit.judge, fit.before, fit.units, fit.folds) == ("embedded", 0.5, 40, 5)
     assert 0.34 <= fit.after < 0.5
@@ -206,12 +198,11 @@ def test_a_threshold_is_fitted_written_and_named_in_the_signature() -> None:
     assert f"threshold = {fit.after:g}" in Path("ragstone.toml").read_text()
     assert ragstone.open_run("last").name.startswith("tune "), "there is no other"
     with closing(ragstone.evaluate(city_records()[:1], "grounding").store):
-        ragstone.tune("labels.csv", city_records(), "embedded")
+        ragstone.tune("labels.jsonl", city_records(), "embedded")
         assert ragstone.open_run("last").name == "records"
-    write("labels.jsonl", city_rows())
     run = ragstone.evaluate(city_records(), "grounding", "claims=human:labels.jsonl")
     assert f",cut={fit.after:g}|" in run.summary()["metrics"]["grounding"]["signature"]
-    assert ragstone.agree(run, "labels.csv")["grounding"].items.kappa == 1
+    assert ragstone.agree(run, "labels.jsonl")["grounding"].items.kappa == 1
     run.store.close()
 
 

@@ -18,9 +18,8 @@ from msgspec import Struct, field, to_builtins
 from ragstone import metrics
 from ragstone.errors import InputError
 from ragstone.judges.base import Cuts
-from ragstone.labels import LabelRow, worst
+from ragstone.labels import LabelRow, read_labels, worst
 from ragstone.metrics.base import Metric
-from ragstone.records.label_imports import label_rows
 from ragstone.stats.agreement import cluster_interval, kappa_interval, kappa_of
 from ragstone.stats.paired_tests import least_moved
 from ragstone.types import TRIVIAL, Printable
@@ -311,7 +310,7 @@ def usable_labels(path: Path | str) -> tuple[list[LabelRow], list[str]]:
     Those cover units on which some judges disagree, so they would favour other judges, and their intervals would not
     apply to other records.
     """
-    every = [row for row in label_rows(path) if row.label is not None]
+    every = [row for row in read_labels(path) if row.label is not None]
     rows = [row for row in every if not worst(row)]
     if not rows:
         what = "all labels come from a worst-first draw" if every else "contains no labels"

@@ -243,7 +243,7 @@ def agree(
     max_tokens="Stop before the total number of tokens (in + out) exceeds this; exits 4.",
 )
 def tune(
-    labels: Annotated[str, arg("LABELS", "Labels file: an export of the label page, or a table with labels.")],
+    labels: Annotated[str, arg("LABELS", "Labels file, as exported from the label page.")],
     file: File,
     *,
     styles: Names = opt("--styles", "NAMES", "Prompt styles to compare."),

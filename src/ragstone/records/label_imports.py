@@ -54,11 +54,6 @@ def import_labels(path: Path | str, task: str = "", own: Collection[str] = ()) -
     return found
 
 
-def label_rows(path: Path | str) -> Iterator[LabelRow]:
-    """Yield the labels of a file in any supported form, each of which must have a task; raise the errors of both."""
-    return each_once((f"{where}: ", row_from_json(draft, where)) for where, draft in label_drafts(path, Counter()))
-
-
 def _finished(drafts: Iterator[tuple[str, Row]], task: str, own: Collection[str]) -> Iterator[tuple[str, LabelRow]]:
     for where, draft in drafts:
         named = {**draft, "task": draft.get("task") or task}
