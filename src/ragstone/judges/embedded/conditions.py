@@ -69,7 +69,7 @@ def exception(aligned: Alignment) -> Clash | bool | None:
         inside = [
             j for j in aligned.content if (places := aligned.found(j, line)[0]) and all(p in spots for p in places)
         ]
-        denied = any(map(aligned.denies, range(len(aligned.tokens))))
+        denied = aligned.denial
         part = 0 < 2 * sum(aligned.weight[j] for j in inside) <= aligned.total
         if found[0].lower() == "unless" and not part and not denied:
             continue  # "it can be cancelled", evidence: "it goes on unless it is cancelled"
@@ -88,10 +88,10 @@ def exception(aligned: Alignment) -> Clash | bool | None:
 def excepted(aligned: Alignment, line: Line, at: int) -> bool:
     """Return whether a word is not about the statement: "5", of members, in "5 euros, except for members, who ..."."""
     found = None if _excepting().search(aligned.text) else _excepting().search(line.text)
-    inside = line.inside(line.behind(found.end())[0]) if found and line.behind(found.end()) else range(0)
-    stems = {line.tokens[p].stem for p in inside if found and line.tokens[p].start >= found.end()}
     if found is None or line.tokens[at].start > found.start():
         return False
+    behind = line.behind(found.end())
+    stems = {line.tokens[p].stem for p in behind if p in line.inside(behind[0])}
     return not stems.isdisjoint(aligned.weights) and stems - function_stems(LANGUAGE) <= {*aligned.stems}
 
 
@@ -234,7 +234,7 @@ def _of_these_only(aligned: Alignment, line: Line) -> Clash | None:
         return line.clash("quantity", aligned.around(0), line.around(0))
     if not aligned.carries(line, NEARLY) or (only and "also" not in line.words):
         return None
-    if not word_set("restricting").isdisjoint(line.words) or any(map(line.denies, range(len(line.tokens)))):
+    if not word_set("restricting").isdisjoint(line.words) or line.denial:
         return None
     return line.clash("quantity", aligned.around(only), line.around(0))
 
@@ -339,7 +339,7 @@ def permitted(aligned: Alignment) -> Clash | bool | None:
 
 def _forbidden(aligned: Alignment) -> Clash | None:
     """Find "bring a stove for cooking" where the evidence says "cooking on stoves is not allowed"."""
-    denied = any(map(aligned.denies, range(len(aligned.tokens)))) or not _FORBIDDEN.isdisjoint(aligned.words)
+    denied = aligned.denial or not _FORBIDDEN.isdisjoint(aligned.words)
     if aligned.language != LANGUAGE or denied:
         return None
     wanted = SAME * sum(weight for j, weight in aligned.weight.items() if aligned.stems[j] not in aligned.asked)

@@ -144,6 +144,11 @@ class ParsedStatement:
             return after in needed and self.word(i + 2).endswith("ing")  # not "gave up the port to Senn"
         return "" in needed or after in needed or ("-ing" in needed and after.endswith("ing"))
 
+    @cached_property
+    def denial(self) -> bool:
+        """Whether any word negates others."""
+        return any(map(self.denies, range(len(self.tokens))))
+
     def turns(self, i: int) -> bool:
         """Return whether an earlier negation stops before a word: "but", "which" or punctuation."""
         return self.words[i] in word_set("turns") or (i > 0 and self.breaks(i))

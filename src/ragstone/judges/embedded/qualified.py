@@ -101,8 +101,7 @@ def unqualified(aligned: Alignment) -> Clash | None:
         left = next((left for left, rest in found if _says(aligned, line, rest)), None)
         if left and line in carriers and clash is None:
             clash = line.clash(OMISSION, aligned.around(aligned.content[0]), line.quote(left[0], left[-1]))
-        same = any(map(aligned.denies, range(len(aligned.tokens)))) == any(map(line.denies, range(len(line.tokens))))
-        if not found and same and aligned.weight_in(line) >= WHOLE * aligned.total:
+        if not found and aligned.denial == line.denial and aligned.weight_in(line) >= WHOLE * aligned.total:
             return None  # "a biopsy confirmed that it is benign"
     return clash
 
@@ -113,11 +112,9 @@ def _conditions(aligned: Alignment, line: Line) -> list[Omission]:
     if _OWN.search(aligned.text):
         return omissions
     light, known = function_stems(LANGUAGE), {*aligned.stems, *aligned.asked}
-    general = any(map(aligned.denies, range(len(aligned.tokens)))) or not word_set("universal").isdisjoint(
-        aligned.words
-    )
+    general = aligned.denial or not word_set("universal").isdisjoint(aligned.words)
     found = [*_IF.finditer(line.text)]
-    if general and any(map(line.denies, range(len(line.tokens)))):
+    if general and line.denial:
         past = not _REPORTING.isdisjoint(line.words)
         found += (one for one in _LIMIT.finditer(line.text) if not (past and one[0] in _PLACING))
     for one in found:
@@ -127,15 +124,15 @@ def _conditions(aligned: Alignment, line: Line) -> list[Omission]:
         first = not line.text[begin : one.start()].strip()
         end = _ENDS.search(line.text, one.end())
         stop = end.start() if end else len(line.text)
-        comma = line.text.find(",", one.end(), stop) if first else -1
-        left = [p for p, token in enumerate(line.tokens) if one.start() <= token.start < (stop if comma < 0 else comma)]
         rest = [p for p, token in enumerate(line.tokens) if begin <= token.start < (len(line.text) if first else stop)]
+        comma = line.text.find(",", one.end(), stop) if first else -1
+        stop = stop if comma < 0 else comma
+        left = [p for p, token in enumerate(line.tokens) if one.start() <= token.start < stop]
         stems = {line.tokens[p].stem for p in left if line.tokens[p].start >= one.end()} - light
         told = {stem for stem in stems if aligned.library.weight(stem) >= TELLING}
-        idle = _IDLE.match(line.text, one.end(), stop if comma < 0 else comma)
-        if not all(stem not in known and known.isdisjoint(likes(stem, LANGUAGE)) for stem in told):
+        if any(stem in known or not known.isdisjoint(likes(stem, LANGUAGE)) for stem in told):
             return []  # "a warning if it is old and an error if it is broken"
-        if told and not idle:
+        if told and not _IDLE.match(line.text, one.end(), stop):
             omissions.append((range(left[0], left[-1] + 1), {*rest}.difference(left)))
     return omissions
 
