@@ -29,7 +29,8 @@ _TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
 """Characters that connect a number to preceding text, so it is not a list marker: "2-1", "6-12"."""
 
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
-AUXILIARIES: Final = frozenset(("can", "is", "are", "was", "were", "may", "will", "has", "have"))
+IS: Final = frozenset(("is", "are", "was", "were"))
+AUXILIARIES: Final = IS | {"can", "may", "will", "has", "have"}
 _JOINING: Final = frozenset(("and", "or"))
 _PRICED: Final = frozenset(("cost", "costs", "pay", "pays", "paid"))
 _PREFIXED: Final = re.compile(r"-\w")
