@@ -10,7 +10,7 @@ from ragstone.judges.embedded.judge import VERSION
 from ragstone.judges.embedded.measured import measured
 from ragstone.judges.embedded.model import digest
 
-RULES = ("embedded-30", "d9f9eed6329a")
+RULES = ("embedded-30", "95ebdc089e45")
 """A version, and the digest of the code that it stands for."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ragstone.judges.embedded.alignment import MOSTLY, SAME, Alignment, Clash, Line
-from ragstone.judges.embedded.parsed_statement import IS, SCOPE, ParsedStatement
+from ragstone.judges.embedded.parsed_statement import COPULAS, SCOPE, ParsedStatement
 from ragstone.judges.embedded.thesaurus import LANGUAGE, word_set
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
@@ -173,7 +173,7 @@ def _governed(side: ParsedStatement, i: int, governing: frozenset[str]) -> int:
             word, before, after = side.words[k], side.word(k - 1), side.word(k + 1)
             if side.clauses[k] != side.clauses[i]:
                 break
-            if word in governing or (word in IS and side.words[k + 1 : k + 3] == ["to", "be"]):
+            if word in governing or (word in COPULAS and side.words[k + 1 : k + 3] == ["to", "be"]):
                 named = before in verbs("determiners") and after not in verbs("prepositions")  # "the planned bridge"
                 acting = after == "to" and side.word(k + 2) in verbs("base auxiliaries") | _BE
                 bound = (

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ragstone.judges.embedded.quantities import Quantity, quantities
 from ragstone.judges.embedded.thesaurus import LANGUAGE, slot_lists, word_set
 from ragstone.judges.embedded.verbs import finite, listed
-from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token, function_stems, stem_of
+from ragstone.judges.embedded.words import NAME, NEGATION, TITLES, Token, function_stems, listed_words, stem_of
 from ragstone.segment import SHOWN, shortened
 
 SCOPE: Final = 7  # words after a negation that it can affect
@@ -29,8 +29,8 @@ _TIED: Final = re.compile(r"(?:\d\s?[-\u2013/:^*\u00d7]|[#\u00a7\u2116^])\s?\Z")
 """Characters that connect a number to preceding text, so it is not a list marker: "2-1", "6-12"."""
 
 _NO_VALUE: Final = re.compile(r"\w+ (?:passage|context|document|source|text|paragraph)s?\b|\d+(?=[a-z]+\d)")
-IS: Final = frozenset(("is", "are", "was", "were"))
-AUXILIARIES: Final = IS | {"can", "may", "will", "has", "have"}
+COPULAS: Final = listed_words("copulas", LANGUAGE)
+AUXILIARIES: Final = COPULAS | {"can", "may", "will", "has", "have"}
 _JOINING: Final = frozenset(("and", "or"))
 _PRICED: Final = frozenset(("cost", "costs", "pay", "pays", "paid"))
 _PREFIXED: Final = re.compile(r"-\w")

@@ -9,7 +9,7 @@ from typing import Final
 from ragstone.judges.embedded.alignment import NEARLY, WHOLE, Alignment, Clash, Line
 from ragstone.judges.embedded.days import DAY_NAMES
 from ragstone.judges.embedded.model import CONTENT
-from ragstone.judges.embedded.parsed_statement import IS
+from ragstone.judges.embedded.parsed_statement import COPULAS
 from ragstone.judges.embedded.quantities import months
 from ragstone.judges.embedded.thesaurus import LANGUAGE, likes, word_set
 from ragstone.judges.embedded.words import NUMBER, function_stems
@@ -145,7 +145,7 @@ def _beliefs(aligned: Alignment, line: Line) -> Iterator[Omission]:
         if word in _PERHAPS:
             yield range(p, p + 1), line.inside(p)
         elif word in word_set("believing") and line.word(p + 1) not in _MINDING:
-            passive = line.word(p - 1) in IS and line.word(p + 1) == "to"
+            passive = line.word(p - 1) in COPULAS and line.word(p + 1) == "to"
             end = _ENDS.search(line.text, line.tokens[p].end)
             behind = [k for k in range(p + 1, len(line.tokens)) if not end or line.tokens[k].start < end.start()]
             left = range(p - 1, p + 2) if passive else range(line.inside(p).start, p + 1)

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from ragstone.judges.embedded.alignment import Alignment, Clash, Line
 from ragstone.judges.embedded.naming import ARTICLES, peoples, spelled_alike
-from ragstone.judges.embedded.parsed_statement import ParsedStatement
+from ragstone.judges.embedded.parsed_statement import COPULAS, ParsedStatement
 from ragstone.judges.embedded.thesaurus import (
     LANGUAGE,
     common,
@@ -29,7 +29,7 @@ from ragstone.judges.embedded.thesaurus import (
 )
 from ragstone.judges.embedded.verbs import finite
 from ragstone.judges.embedded.verbs import listed as verbs
-from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, TITLES, WORD, listed_words, pronouns
+from ragstone.judges.embedded.words import NAME, NEGATION, NUMBER, TITLES, WORD, pronouns
 
 SAID: Final = 0.9  # minimum share of a predicate in a unit with another subject
 MOST: Final = 0.65  # ... if the unit has a name's verb, or another of the sentence with the own subject has the rest
@@ -47,7 +47,6 @@ _ANYONE: Final = frozenset(("you", "we", "i", "one", "others", "another"))
 _VAGUE: Final = (pronouns(LANGUAGE) - _OWNED) | _POINTING | _ANYONE
 _EVERY: Final = frozenset(("all", "every", "each", "any", "many", "most", "some"))
 _HAVING: Final = frozenset(("come", "comes", "get", "gets", "has", "have", "includes", "include", "offers", "offer"))
-_COPULAS: Final = listed_words("copulas", LANGUAGE)
 _CONTRAST: Final = frozenset(("while", "whereas", "but"))
 _SUBORDINATE: Final = verbs("subordinators") - {"while", "whereas", "so"}
 
@@ -141,7 +140,7 @@ def _divided(side: ParsedStatement) -> Iterator[Predication]:
 def _unit(side: ParsedStatement, first: int, last: int, verb: int, subject: Run | None, linked: bool) -> Predication:
     by = next((k for k in range(first, last) if side.words[k] == "by"), last)
     acting = side.word(by + 1).endswith("ing") and side.tokens[by + 1].kind != NAME  # "won by beating Olga Varga"
-    acting = acting and not (side.word(by - 1) in verbs("past") and side.word(by - 2) in _COPULAS)
+    acting = acting and not (side.word(by - 1) in verbs("past") and side.word(by - 2) in COPULAS)
     agent = next((run for run in side.names if by < run[0] <= min(last, by + REACH) and not acting), None)
     if agent is None and side.word(by + 1) in ARTICLES and side.word(by - 1) in verbs("past"):
         behind = range(by + 2, last + 1)
@@ -250,7 +249,7 @@ def _rival(
 
     ``turns``: whether both may be names that the statement has swapped.
     """
-    passive = aligned.word(unit.verb) in _COPULAS and aligned.word(unit.verb + 1) in verbs("past")
+    passive = aligned.word(unit.verb) in COPULAS and aligned.word(unit.verb + 1) in verbs("past")
     others = _others(aligned, line, there, own, acting=own is unit.agent, passive=passive)
     if not others or any(_same(own, one) for one in others):
         return None
@@ -282,7 +281,7 @@ def _acts_on(aligned: Alignment, unit: Predication, line: Line, there: Predicati
 def _behind(aligned: Alignment, line: Line, unit: Predication, first: int, place: int) -> bool:
     """Return whether a name follows what is said of a unit's subject: "Ann Lee led it, but disliked *Tom Hall*"."""
     verb = [p for p in line.places.get(aligned.stems[first], ()) if unit.first <= p <= unit.last and p < place]
-    named = line.word(place - 1) in _COPULAS | {"by", "called", "named"}
+    named = line.word(place - 1) in COPULAS | {"by", "called", "named"}
     return bool(verb) and line.tokens[place].kind in {NAME, NUMBER} and not named
 
 
@@ -362,7 +361,7 @@ def _apart(aligned: Alignment, own: Holder, other: Holder, line: Line, unit: Pre
     for near in aligned.having(max(sorted(mine), key=aligned.library.weight)) if mine else ():
         for there in units(near):
             if any(mine <= one.stems or one.stems <= own.stems for one in there.holders):
-                acts = apart and there.verb > 0 and near.words[there.verb] not in _COPULAS  # not "A is a part of B"
+                acts = apart and there.verb > 0 and near.words[there.verb] not in COPULAS  # not "A is a part of B"
                 both = range(there.first, there.verb if acts else there.last + 1)
                 if any(p in both for stem in theirs for p in near.places.get(stem, ())):
                     return False
